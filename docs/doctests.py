@@ -4,7 +4,9 @@ import re
 
 from griffe import Extension, Object
 
-EXAMPLE = re.compile(r"(?:^[ \t]*(?:>>>|\.\.\.).*\n?(?:^(?![ \t]*>>>)[ \t]*\S.*\n?)*)+", re.MULTILINE)
+EXAMPLE = re.compile(
+    r"(?:^[ \t]*(?:>>>|\.\.\.).*\n?(?:^(?![ \t]*>>>)[ \t]*\S.*\n?)*)+", re.MULTILINE
+)
 
 
 class Doctests(Extension):

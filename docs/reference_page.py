@@ -1,4 +1,6 @@
-"""`docs/reference.md`: every command, setting and group. Written by `python docs/reference_page.py`."""
+"""`docs/reference.md`: every command, setting and group.
+Written by `python docs/reference_page.py`.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -27,7 +29,9 @@ This page is generated from the code by `{COMMAND}`.
 
 
 Sections = Mapping[str, list[Mapping[str, list[Setting]]]]
-"""Section -> each form that it has -> the command lines that have it so, with its settings there."""
+"""Section -> each form that it has -> the command lines that have it so,
+with its settings there.
+"""
 
 
 def lines() -> dict[str, Taken]:
@@ -36,7 +40,11 @@ def lines() -> dict[str, Taken]:
     for command in COMMANDS:
         result[command] = taken(command)
         if command == "train":
-            result |= {f"train task={task}": taken(command, [f"task={task}"]) for task in TASKS if task != DEFAULT}
+            result |= {
+                f"train task={task}": taken(command, [f"task={task}"])
+                for task in TASKS
+                if task != DEFAULT
+            }
     return result
 
 
@@ -46,11 +54,20 @@ def page() -> str:
     sections = _sections(known)
     parts = [INTRODUCTION, "## Commands\n"]
     parts += ["\n".join(_command(line, entry)) for line, entry in known.items()]
-    parts.append("## Sections\n\nDefaults are those of the first command named; others follow in brackets.\n")
-    parts += ["\n".join(_section(name, known, form)) for name in sorted(sections) for form in sections[name]]
+    parts.append(
+        "## Sections\n\nDefaults are those of the first command named; others follow in brackets.\n"
+    )
+    parts += [
+        "\n".join(_section(name, known, form))
+        for name in sorted(sections)
+        for form in sections[name]
+    ]
     parts.append("## Groups\n")
     groups = {group.name for entry in known.values() for group in entry.groups}
-    parts += ["\n".join(_group(name, known)) for name in sorted(groups, key=lambda name: ("hydra/" in name, name))]
+    parts += [
+        "\n".join(_group(name, known))
+        for name in sorted(groups, key=lambda name: ("hydra/" in name, name))
+    ]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -78,7 +95,9 @@ def _command(line: str, entry: Taken) -> Iterator[str]:
         yield f"{summary[0].upper()}{summary[1:]}.\n"
         yield f"```text\n{entry.text}\n```\n"
         yield "```sh"
-        yield from (f"{example}  # {remark}" if remark else example for example, remark in entry.examples)
+        yield from (
+            f"{example}  # {remark}" if remark else example for example, remark in entry.examples
+        )
         yield "```\n"
     own = [setting for setting in entry.settings if not setting.section]
     yield from _table(own, [_value(setting) for setting in own])
@@ -89,7 +108,9 @@ def _command(line: str, entry: Taken) -> Iterator[str]:
         yield f"Groups: {_listed(group.name for group in entry.groups)}.\n"
 
 
-def _section(name: str, known: Mapping[str, Taken], form: Mapping[str, list[Setting]]) -> Iterator[str]:
+def _section(
+    name: str, known: Mapping[str, Taken], form: Mapping[str, list[Setting]]
+) -> Iterator[str]:
     defaults = []
     for same in zip(*form.values(), strict=True):
         lines: dict[str, list[str]] = {}
@@ -117,7 +138,11 @@ def _group(name: str, known: Mapping[str, Taken]) -> Iterator[str]:
     yield f"Of {', '.join(users)}. The option in brackets is the default.\n"
     yield "| option | what it is |\n|---|---|"
     # Other packages may bring more.
-    told = TASKS if name == "task" else [one for one in options if f"{name}/{one}" in OTHERS] or options
+    told = (
+        TASKS
+        if name == "task"
+        else [one for one in options if f"{name}/{one}" in OTHERS] or options
+    )
     yield from (f"| `{option}` | {_cell(options[option])} |" for option in sorted(told))
     yield ""
     for option, own in sorted(settings.items()):

@@ -1,9 +1,11 @@
-"""Choose the fair openings of two moves that matches take, one line a board: its rows, then the openings.
+"""Choose the fair openings of two moves that matches take, one line a board: its rows, then the
+openings.
 
     python examples/fair_openings.py 11 13 > openings.txt
 
-All openings that differ by more than a turn come in a random order. The network's value alone leaves out those that
-are far from even; of the others a search decides. Boards with too few openings within the limit take the fairest.
+All openings that differ by more than a turn come in a random order. The network's value alone
+leaves out those that are far from even; of the others a search decides. Boards with too few
+openings within the limit take the fairest.
 """
 
 import sys
@@ -26,7 +28,9 @@ NETWORK, SIMULATIONS, COUNT, FAIR, BATCH = "hexlit:large", 400, 200, 0.3, 64
 def fair(size: int) -> list[tuple[int, ...]]:
     """The openings of a board of `size` rows."""
     profile = build_profile(AcceleratorConfig(device="cpu"))
-    evaluator = NetworkEvaluator(load_network(NETWORK).net, size=size, swap=False, batch=BATCH, profile=profile)
+    evaluator = NetworkEvaluator(
+        load_network(NETWORK).net, size=size, swap=False, batch=BATCH, profile=profile
+    )
     openings = balanced_openings(size, most_openings(size, 2), 2, seed=2026, balanced=False)
     cells = np.stack([GameBoard(size, moves=moves).cells for moves in openings])
     black = np.ones(len(cells), np.int8)
@@ -35,7 +39,11 @@ def fair(size: int) -> list[tuple[int, ...]]:
     order = list(dict.fromkeys(likely.tolist()))
     search = SearchPlayer(SearchConfig(simulations=SIMULATIONS), evaluator, size=size, batch=BATCH)
     values = dict[int, float]()
-    while order and sum(value <= FAIR for value in values.values()) < COUNT and len(values) < 4 * COUNT:
+    while (
+        order
+        and sum(value <= FAIR for value in values.values()) < COUNT
+        and len(values) < 4 * COUNT
+    ):
         block, order = order[:BATCH], order[BATCH:]
         judged = search.judge(cells[block], black[block])
         values |= dict(zip(block, np.abs(judged.value).tolist(), strict=True))
@@ -44,7 +52,9 @@ def fair(size: int) -> list[tuple[int, ...]]:
     rest = sorted(set(values) - set(within), key=lambda index: values[index])
     chosen = (within + rest)[:COUNT]
     worst = max(values[index] for index in chosen)
-    print(f"{size}: {len(chosen)} openings, the least fair {worst:.2f}", file=sys.stderr, flush=True)
+    print(
+        f"{size}: {len(chosen)} openings, the least fair {worst:.2f}", file=sys.stderr, flush=True
+    )
     return [openings[index] for index in chosen]
 
 

@@ -1,11 +1,13 @@
-"""Hex from nothing in one file: from the rules to a network that has been measured against perfect play.
+"""Hex from nothing in one file: from the rules to a network that has been measured against perfect
+play.
 
     python examples/selfplay_in_one_file.py              # 4x4: a minute or two on two cores
     python examples/selfplay_in_one_file.py --epochs 1   # seconds, and no strength
 
-`hexlit train` does the same with everything that a real run needs. This file has the core alone, in the order in which
-it works: rules, network, search, self-play, replay window, training, evaluation. hexlit gives the rules (`Board`), the
-compiled search (`TreeSearch`) and the truth (`Solver`); all else is plain torch and NumPy, to be changed at will.
+`hexlit train` does the same with everything that a real run needs. This file has the core alone, in
+the order in which it works: rules, network, search, self-play, replay window, training, evaluation.
+hexlit gives the rules (`Board`), the compiled search (`TreeSearch`) and the truth (`Solver`); all
+else is plain torch and NumPy, to be changed at will.
 """
 
 import argparse
@@ -24,15 +26,20 @@ from hexlit.hex.encoding import OPPONENT, OWN, PLANES
 from hexlit.search.config import SearchConfig
 from hexlit.search.search import SearchResult, TreeSearch
 
-# --- Rules ------------------------------------------------------------------------------------------------------------
-# A game is a `hexlit.Board`: Black begins and connects top to bottom, White left to right, and nobody can draw. Network
-# and search see every position in the mover's frame, in which the mover connects top to bottom (White's board is
-# transposed). So one network plays both colours, and a value is always that of the player to move.
+# --- Rules ----------------------------------------------------------------------------------------
+# A game is a `hexlit.Board`: Black begins and connects top to bottom, White left to right, and
+# nobody can draw. Network and search see every position in the mover's frame, in which the mover
+# connects top to bottom (White's board is transposed). So one network plays both colours, and a
+# value is always that of the player to move.
 
 
 def position_arrays(boards: list[hexlit.Board]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Stones `[B, size*size]` (+1 black, -1 white) and who moves `[B]`, as the search takes them."""
-    return np.stack([board.cells for board in boards]), np.array([board.to_move for board in boards], np.int8)
+    """Stones `[B, size*size]` (+1 black,
+    -1 white) and who moves `[B]`, as the search takes them.
+    """
+    return np.stack([board.cells for board in boards]), np.array(
+        [board.to_move for board in boards], np.int8
+    )
 
 
 def to_movers_frame(policy: NDArray[np.float32], to_move: int, size: int) -> NDArray[np.float32]:
@@ -40,12 +47,15 @@ def to_movers_frame(policy: NDArray[np.float32], to_move: int, size: int) -> NDA
     return policy if to_move > 0 else policy.reshape(size, size).T.ravel()
 
 
-# --- Network ----------------------------------------------------------------------------------------------------------
-# A small residual tower. It keeps the board's shape to the end, so that a policy is one number a cell.
+# --- Network --------------------------------------------------------------------------------------
+# A small residual tower. It keeps the board's shape to the end, so that a policy is one number a
+# cell.
 
 
 class Net(nn.Module):
-    """Planes `[B, PLANES, n, n]` to policy logits `[B, n*n]` and the logit of the mover's chance to win `[B]`."""
+    """Planes `[B, PLANES, n, n]` to policy logits `[B, n*n]`
+    and the logit of the mover's chance to win `[B]`.
+    """
 
     def __init__(self, channels: int = 32, blocks: int = 3) -> None:
         super().__init__()
@@ -62,13 +72,17 @@ class Net(nn.Module):
             for _ in range(blocks)
         )
         self.policy = nn.Conv2d(channels, 1, 1)
-        self.value = nn.Sequential(nn.Linear(2 * channels, channels), nn.ReLU(), nn.Linear(channels, 1))
+        self.value = nn.Sequential(
+            nn.Linear(2 * channels, channels), nn.ReLU(), nn.Linear(channels, 1)
+        )
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         x = self.stem(planes)
         for block in self.blocks:
             x = x + block(x)
-        summary = torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1)  # of any board, so the value head knows no size
+        summary = torch.cat(
+            [x.mean((2, 3)), x.amax((2, 3))], 1
+        )  # of any board, so the value head knows no size
         taken = (planes[:, OWN] + planes[:, OPPONENT]).flatten(1) > 0
         return self.policy(x).flatten(1).masked_fill(taken, -1e9), self.value(summary).squeeze(1)
 
@@ -80,7 +94,9 @@ class NetEvaluator:
         self.net = net
 
     @torch.inference_mode()
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         """Write probabilities `[B, n*n]` and values `[B]` in [-1, 1] for the positions `planes`."""
         self.net.eval()
         logits, win = self.net(torch.from_numpy(planes).float())
@@ -88,9 +104,10 @@ class NetEvaluator:
         value[:] = win.tanh().numpy()
 
 
-# --- Search -----------------------------------------------------------------------------------------------------------
-# Gumbel AlphaZero (Danihelka et al. 2022) gets a better policy than the network's out of a few simulations, which is
-# what the network then learns. With noise it draws moves to explore; without, it plays the best one.
+# --- Search ---------------------------------------------------------------------------------------
+# Gumbel AlphaZero (Danihelka et al. 2022) gets a better policy than the network's out of a few
+# simulations, which is what the network then learns. With noise it draws moves to explore; without,
+# it plays the best one.
 
 
 def searched(
@@ -101,10 +118,12 @@ def searched(
     for start in range(0, len(boards), search.games):  # it was made for that many positions
         cells, to_move = position_arrays(boards[start : start + search.games])
         parts.append(search.run(cells, to_move, NetEvaluator(net), noise=noise, seed=seed + start))
-    return SearchResult(*(np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])))
+    return SearchResult(
+        *(np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0]))
+    )
 
 
-# --- Self-play --------------------------------------------------------------------------------------------------------
+# --- Self-play ------------------------------------------------------------------------------------
 # All games move in lock step, so that one call of the network serves all of them.
 
 
@@ -125,10 +144,16 @@ def play_games(search: TreeSearch, net: Net, random: np.random.Generator) -> lis
         board.play(int(random.integers(size * size)))
     seen: list[list[tuple[NDArray[np.int8], NDArray[np.float32], int]]] = [[] for _ in boards]
     while going_on := [number for number, board in enumerate(boards) if not board.winner]:
-        found = searched(search, net, [boards[n] for n in going_on], noise=1.0, seed=int(random.integers(2**31)))
-        for number, policy, action in zip(going_on, found.policy, found.action.tolist(), strict=True):
+        found = searched(
+            search, net, [boards[n] for n in going_on], noise=1.0, seed=int(random.integers(2**31))
+        )
+        for number, policy, action in zip(
+            going_on, found.policy, found.action.tolist(), strict=True
+        ):
             board = boards[number]
-            seen[number].append((board.planes()[0], to_movers_frame(policy, board.to_move, size), board.to_move))
+            seen[number].append(
+                (board.planes()[0], to_movers_frame(policy, board.to_move, size), board.to_move)
+            )
             board.play(action)
     return [
         Example(planes, policy, 1.0 if mover == board.winner else -1.0)
@@ -137,14 +162,16 @@ def play_games(search: TreeSearch, net: Net, random: np.random.Generator) -> lis
     ]
 
 
-# --- Replay window and training ---------------------------------------------------------------------------------------
+# --- Replay window and training -------------------------------------------------------------------
 # The latest epochs of games only: the targets of older ones come from a weaker player.
 
 WINDOW_EPOCHS = 8
 STEPS, BATCH = 40, 256
 
 
-def train(net: Net, optimizer: torch.optim.Optimizer, window: list[Example], random: np.random.Generator) -> float:
+def train(
+    net: Net, optimizer: torch.optim.Optimizer, window: list[Example], random: np.random.Generator
+) -> float:
     """Take STEPS steps over draws from `window`; returns the mean loss."""
     net.train()
     total = 0.0
@@ -153,11 +180,16 @@ def train(net: Net, optimizer: torch.optim.Optimizer, window: list[Example], ran
         planes = torch.from_numpy(np.stack([one.planes for one in batch])).float()
         policy = torch.from_numpy(np.stack([one.policy for one in batch]))
         value = torch.tensor([one.value for one in batch])
-        if random.random() < 0.5:  # a turn by 180 degrees is the one symmetry of Hex that keeps the mover's frame
+        if (
+            random.random() < 0.5
+        ):  # a turn by 180 degrees is the one symmetry of Hex that keeps the mover's frame
             planes, policy = planes.flip(2, 3), policy.flip(1)
         logits, win = net(planes)
-        # tanh(x) as a value is sigmoid(2x) as a chance to win, whose cross-entropy learns faster than squares.
-        loss = F.cross_entropy(logits, policy) + F.binary_cross_entropy_with_logits(2 * win, (value + 1) / 2)
+        # tanh(x) as a value is sigmoid(2x) as a chance to win, whose cross-entropy learns faster
+        # than squares.
+        loss = F.cross_entropy(logits, policy) + F.binary_cross_entropy_with_logits(
+            2 * win, (value + 1) / 2
+        )
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
@@ -165,8 +197,9 @@ def train(net: Net, optimizer: torch.optim.Optimizer, window: list[Example], ran
     return total
 
 
-# --- Evaluation -------------------------------------------------------------------------------------------------------
-# The exact solver knows who wins every position of a small board. It only measures: nothing is ever trained on it.
+# --- Evaluation -----------------------------------------------------------------------------------
+# The exact solver knows who wins every position of a small board. It only measures: nothing is ever
+# trained on it.
 
 
 class Truth(NamedTuple):
@@ -198,16 +231,21 @@ def truth_of(size: int, count: int, random: np.random.Generator) -> Truth:
 
 
 def strength(search: TreeSearch, net: Net, truth: Truth) -> tuple[float, float]:
-    """Shares of openings whose winner the search names, and of won positions in which its move keeps the win."""
+    """Shares of openings whose winner the search names,
+    and of won positions in which its move keeps the win.
+    """
     for_white = searched(search, net, truth.openings).value  # White is to move in all of them
     right = (for_white < 0) == truth.black_wins
     actions = searched(search, net, truth.positions).action.tolist()
-    moves = [board.after(action).names[-1] for board, action in zip(truth.positions, actions, strict=True)]
+    moves = [
+        board.after(action).names[-1]
+        for board, action in zip(truth.positions, actions, strict=True)
+    ]
     kept = [move in winning for move, winning in zip(moves, truth.winning_moves, strict=True)]
     return float(right.mean()), float(np.mean(kept))
 
 
-# --- The loop ---------------------------------------------------------------------------------------------------------
+# --- The loop -------------------------------------------------------------------------------------
 
 
 def main(arguments: list[str] | None = None) -> tuple[float, float]:
@@ -224,7 +262,9 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
     torch.manual_seed(chosen.seed)
     net = Net()
     optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3, weight_decay=1e-4)
-    search = TreeSearch(SearchConfig("gumbel", chosen.simulations), size=chosen.size, games=chosen.games)
+    search = TreeSearch(
+        SearchConfig("gumbel", chosen.simulations), size=chosen.size, games=chosen.games
+    )
     truth = truth_of(chosen.size, 200, np.random.default_rng(1))
     window: deque[list[Example]] = deque(maxlen=WINDOW_EPOCHS)
     shares = (0.0, 0.0)

@@ -2,9 +2,10 @@
 
     python examples/solver_order.py TARGET.npz [NODES]
 
-Examples are positions of 6×6 to 8×8 whose winning move is in the solver's table after a search of some openings, each
-of at most NODES nodes. The scores of a position's moves are trained as logits of its winning move, costlier positions
-weighing more. A second round learns from the positions that the solver visits with the weights of the first.
+Examples are positions of 6×6 to 8×8 whose winning move is in the solver's table after a search of
+some openings, each of at most NODES nodes. The scores of a position's moves are trained as logits
+of its winning move, costlier positions weighing more. A second round learns from the positions that
+the solver visits with the weights of the first.
 """
 
 import sys
@@ -27,13 +28,17 @@ BATCH, EPOCHS, RATE = 256, 8, 5e-3
 
 @kernel
 def collect(rows, w, turned, moves, costs, tuples, wins):  # type: ignore[no-untyped-def]
-    """Write the number of moves of each row, its cost, its moves' tuples, and which win; returns how many are kept."""
+    """Write the number of moves of each row, its cost,
+    its moves' tuples, and which win; returns how many are kept.
+    """
     number = 0
     for row in range(len(rows)):
         sealed = seal(rows[row])
         own, opp = rows[row, 0] ^ sealed, rows[row, 1] ^ sealed
         empty = w.edges.board & ~(own | opp)
-        kind, _, common, _ = connect(transpose(opp), transpose(empty), w.edges.top, w.edges.bottom, True, w.connections)
+        kind, _, common, _ = connect(
+            transpose(opp), transpose(empty), w.edges.top, w.edges.bottom, True, w.connections
+        )
         must = transpose(common) if kind == SEMI else empty
         left = must & ~inferior_moves(own, opp, must, w.edges)[0]
         winning, rest = ZERO, left
@@ -61,7 +66,9 @@ def collect(rows, w, turned, moves, costs, tuples, wins):  # type: ignore[no-unt
 
 
 def examples(size: int, nodes: int, most: int = 100_000) -> tuple[torch.Tensor, ...]:
-    """Moves `[N]`, costs `[N]`, tuples `[N, MOST, 10]` and winning moves `[N, MOST]` of positions of one size."""
+    """Moves `[N]`, costs `[N]`,
+    tuples `[N, MOST, 10]` and winning moves `[N, MOST]` of positions of one size.
+    """
     solver = ExactSolver(size, rows=1 << 24)
     for opening in OPENINGS[size].split():
         board = np.zeros(size * size, np.int8)
@@ -105,8 +112,12 @@ class Model(torch.nn.Module):
         return scores.view(tuples.shape[:2])
 
 
-def learn(moves: torch.Tensor, costs: torch.Tensor, tuples: torch.Tensor, wins: torch.Tensor) -> Model:
-    """The model after some epochs; it prints how often the winning move has the best score, on held-out examples."""
+def learn(
+    moves: torch.Tensor, costs: torch.Tensor, tuples: torch.Tensor, wins: torch.Tensor
+) -> Model:
+    """The model after some epochs;
+    it prints how often the winning move has the best score, on held-out examples.
+    """
     torch.manual_seed(0)
     model, weight = Model(), costs.float().log2()
     shuffled = torch.randperm(len(moves))
@@ -130,15 +141,23 @@ def learn(moves: torch.Tensor, costs: torch.Tensor, tuples: torch.Tensor, wins: 
         rate.step()
     with torch.no_grad():
         best = logits(held).argmax(1, keepdim=True)
-    print(f"{len(train):,} examples, first choice wins {wins[held].gather(1, best).float().mean():.1%}", flush=True)
+    print(
+        f"{len(train):,} examples, first choice wins {wins[held].gather(1, best).float().mean():.1%}",
+        flush=True,
+    )
     return model
 
 
 def main(target: str, nodes: str = "1000000") -> None:
     """Two rounds; the weights of the second are written to `target`."""
     for _ in range(2):
-        model = learn(*map(torch.cat, zip(*(examples(size, int(nodes)) for size in OPENINGS), strict=True)))
-        values = {name: getattr(model, name).detach().numpy().astype(np.float16) for name in order.Weights._fields}
+        model = learn(
+            *map(torch.cat, zip(*(examples(size, int(nodes)) for size in OPENINGS), strict=True))
+        )
+        values = {
+            name: getattr(model, name).detach().numpy().astype(np.float16)
+            for name in order.Weights._fields
+        }
         np.savez_compressed(target, **values)
         for name, array in values.items():  # in place: solvers made from now on use them
             getattr(order.packaged_weights(), name)[:] = array

@@ -20,14 +20,26 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from hexlit.api.runs import data, sweep, train
     from hexlit.errors import UsageError
 
-__all__ = ["Board", "Search", "Solver", "UsageError", "data", "doctor", "games", "load", "match", "measure"]
+__all__ = [
+    "Board",
+    "Search",
+    "Solver",
+    "UsageError",
+    "data",
+    "doctor",
+    "games",
+    "load",
+    "match",
+    "measure",
+]
 __all__ += ["profiles", "side_by_side", "sweep", "train"]
 
 __version__ = "0.2.0"
 
-# OpenMP's threads spin for a while after each piece of work, in the hope of the next. torch and Numba each have such
-# threads, so on a machine with all cores in use they spin against each other and stall by a factor of ten and
-# more. It is read when OpenMP is loaded, hence before torch; the user's own setting wins.
+# OpenMP's threads spin for a while after each piece of work, in the hope of the next. torch and
+# Numba each have such threads, so on a machine with all cores in use they spin against each other
+# and stall by a factor of ten and more. It is read when OpenMP is loaded, hence before torch; the
+# user's own setting wins.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _HOMES = {
@@ -43,7 +55,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     home = next((module for module, names in _HOMES.items() if name in names), None)
     if home is None:
-        raise AttributeError(f"module 'hexlit' has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'hexlit' has no attribute {name!r}; it has {', '.join(__all__)}"
+        )
     return getattr(importlib.import_module(home), name)
 
 

@@ -12,8 +12,8 @@ if __name__ == "__main__":
         end_with_parent()
     code = main()
     if "HEXLIT_TRIAL" in os.environ:
-        # A trial of a sweep has written and reported everything by now, and the next one waits for its slot: Python
-        # takes more than a second to unload torch.
+        # A trial of a sweep has written and reported everything by now, and the next one waits for
+        # its slot: Python takes more than a second to unload torch.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

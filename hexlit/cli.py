@@ -1,6 +1,7 @@
 """The command line: `hexlit COMMAND [overrides]`.
 
-A command's module is imported when the command is called, so that help and completion answer at once.
+A command's module is imported when the command is called, so that help and completion answer at
+once.
 """
 
 import difflib
@@ -44,16 +45,21 @@ commands:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 fine, 1 a bug, 2 a mistake of the user, 130 interrupted.
+    """Run one command and return its exit code: 0 fine, 1 a bug, 2 a mistake of the user, 130
+    interrupted.
 
-    Without `argv` it is the command of this process: SIGTERM ends it as Ctrl-C does, and its output is protected, see
-    `hexlit.output`.
+    Without `argv` it is the command of this process: SIGTERM ends it as Ctrl-C does, and its output
+    is protected, see `hexlit.output`.
     """
-    gc.set_threshold(100_000)  # imports make a million objects, and they stay: a fifth faster with few searches
+    gc.set_threshold(
+        100_000
+    )  # imports make a million objects, and they stay: a fifth faster with few searches
     if argv is not None:
         return _answer(list(argv))
     arguments = sys.argv[1:]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: unfinished files are removed
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # as Ctrl-C: unfinished files are removed
     output = use_displays()
     code = _answer(arguments)
     sys.stdout.flush()
@@ -77,12 +83,17 @@ def _answer(arguments: list[str]) -> int:
     if arguments[0] in ("-sc", "--shell-completion"):
         return _complete(arguments)
     if sys.platform == "win32":
-        print("hexlit: Windows is not supported; use Linux, macOS, or WSL 2 on Windows", file=sys.stderr)
+        print(
+            "hexlit: Windows is not supported; use Linux, macOS, or WSL 2 on Windows",
+            file=sys.stderr,
+        )
         return 2
     name, *overrides = arguments
     if name not in COMMANDS:
         near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.5)
-        told = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(COMMANDS)}"
+        told = (
+            f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(COMMANDS)}"
+        )
         print(f"hexlit: unknown command {name!r}: {told}", file=sys.stderr)
         return 2
     if not HELP_FLAGS.isdisjoint(overrides):
@@ -104,7 +115,9 @@ def _run(name: str, overrides: list[str]) -> int:
 
 
 def _complete(arguments: list[str]) -> int:
-    """Answer the shell, which asks `hexlit -sc query=SHELL` with the line in COMP_LINE, by a script of Hydra's."""
+    """Answer the shell, which asks `hexlit -sc query=SHELL` with the line in COMP_LINE,
+    by a script of Hydra's.
+    """
     if not any(argument.startswith("query=") for argument in arguments):
         return _run("solve", arguments)  # the installed script is the same for every command
     separator = "\n" if any(argument == "query=fish" for argument in arguments) else " "

@@ -1,4 +1,6 @@
-"""The one exception for impossible requests of the user, and what tells an error of the user's own code from others."""
+"""The one exception for impossible requests of the user,
+and what tells an error of the user's own code from others.
+"""
 
 import sysconfig
 import traceback
@@ -10,7 +12,9 @@ _PYTHON = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "plat
 
 
 def printable(text: str, instead: str = " ") -> str:
-    """`text` with each unprintable sign, such as a line end or one that turns the direction of writing, replaced."""
+    """`text` with each unprintable sign,
+    such as a line end or one that turns the direction of writing, replaced.
+    """
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else instead for sign in text)
@@ -19,8 +23,9 @@ def printable(text: str, instead: str = " ") -> str:
 class UsageError(ValueError):
     """Wrong input from outside: a config value, a file, a move, a device.
 
-    The message is a single line that names the value and says what would be right. The command line prints it and
-    ends with exit code 2, and a notebook shows it alone; any other exception is a bug and keeps its traceback.
+    The message is a single line that names the value and says what would be right. The command line
+    prints it and ends with exit code 2, and a notebook shows it alone; any other exception is a bug
+    and keeps its traceback.
 
     >>> import hexlit
     >>> try:
@@ -40,12 +45,17 @@ class UsageError(ValueError):
 
 
 def error_of_foreign_code(error: BaseException | None) -> BaseException | None:
-    """The first of `error` and its causes that came out of somebody's own code; None if there is none.
+    """The first of `error` and its causes that came out of somebody's own code; None if there is
+    none.
 
-    That is code outside hexlit, Python and the installed packages, such as a callback in the user's folder.
+    That is code outside hexlit, Python and the installed packages, such as a callback in the user's
+    folder.
     """
     while error is not None:
-        if any(_is_foreign(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)):
+        if any(
+            _is_foreign(frame.f_code.co_filename)
+            for frame, _ in traceback.walk_tb(error.__traceback__)
+        ):
             return error
         error = error.__cause__
     return None

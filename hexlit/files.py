@@ -31,15 +31,16 @@ _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.tmp|part-[0-9]{6,}\.tmp")
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path` to write to, and rename it to `path` when the block succeeds.
+    """Give a temporary path beside `path` to write to, and rename it to `path` when the block
+    succeeds.
 
-    The content reaches the disk before the rename, so a process killed at any instant leaves the old file or the new
-    one. When the block raises, the old file stays and the temporary one is removed. Missing folders are made. What a
-    killed process has left for the same `path` goes, too.
+    The content reaches the disk before the rename, so a process killed at any instant leaves the
+    old file or the new one. When the block raises, the old file stays and the temporary one is
+    removed. Missing folders are made. What a killed process has left for the same `path` goes, too.
 
     Raises:
-        OSError: the block's, which then names `path`; or `path` exists and is not a file: a folder, a pipe or a device,
-            which no rename may replace.
+        OSError: the block's, which then names `path`; or `path` exists and is not a file: a folder,
+            a pipe or a device, which no rename may replace.
     """
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "Is no regular file", str(path))
@@ -64,16 +65,23 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @cache
 def _remove_unfinished(path: Path) -> None:
-    """Remove the temporary files of ended processes for `path`; once in a process, since a folder may be large."""
+    """Remove the temporary files of ended processes for `path`;
+    once in a process, since a folder may be large.
+    """
     for other in path.parent.glob(f".{glob.escape(path.name)}.????????.tmp"):
         if other.is_file() and _UNFINISHED.fullmatch(other.name):
-            with contextlib.suppress(OSError), other.open("rb") as file:  # another process may remove it first
+            with (
+                contextlib.suppress(OSError),
+                other.open("rb") as file,
+            ):  # another process may remove it first
                 if _lock(file):
                     other.unlink()
 
 
 def _lock(file: IO[bytes]) -> bool:
-    """Lock the open `file` until it is closed; False where a process holds it, or the file system has no locks."""
+    """Lock the open `file` until it is closed;
+    False where a process holds it, or the file system has no locks.
+    """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -90,10 +98,13 @@ def write_text_atomic(path: Path, text: str) -> None:
 def remove_temporary(folder: Path, *, below: bool = True) -> None:
     """Remove the unfinished files of ended processes in (and `below`) `folder`.
 
-    Call it when no process works there any more. It removes only regular files with the names of hexlit's own
-    unfinished files; links are not followed. Raises `OSError` if one cannot be removed.
+    Call it when no process works there any more. It removes only regular files with the names of
+    hexlit's own unfinished files; links are not followed. Raises `OSError` if one cannot be
+    removed.
     """
-    for place, folders, names in os.walk(folder):  # unlike `rglob`, it passes over folders that vanish meanwhile
+    for place, folders, names in os.walk(
+        folder
+    ):  # unlike `rglob`, it passes over folders that vanish meanwhile
         if not below:
             folders.clear()
         for path in (Path(place, name) for name in names if _UNFINISHED.fullmatch(name)):
@@ -102,10 +113,11 @@ def remove_temporary(folder: Path, *, below: bool = True) -> None:
 
 
 def named_cache_folder() -> Path | None:
-    """The folder for `cache_folder` by the environment, or else by convention; perhaps it cannot be written.
+    """The folder for `cache_folder` by the environment, or else by convention; perhaps it cannot be
+    written.
 
-    None for a user without a home folder, as in many containers. As the XDG specification asks, an empty or relative
-    `XDG_CACHE_HOME` counts as unset.
+    None for a user without a home folder, as in many containers. As the XDG specification asks, an
+    empty or relative `XDG_CACHE_HOME` counts as unset.
     """
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if named.is_absolute():
@@ -115,10 +127,11 @@ def named_cache_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """The folder of data that can be computed again: solved positions, indices of games, compiled kernels.
+    """The folder of data that can be computed again: solved positions, indices of games, compiled
+    kernels.
 
-    If it cannot be written, a temporary one takes its place, for this process and those it starts. One warning says so,
-    and the folder is removed at the end.
+    If it cannot be written, a temporary one takes its place, for this process and those it starts.
+    One warning says so, and the folder is removed at the end.
     """
     folder = named_cache_folder()
     reason = "there is no home folder; XDG_CACHE_HOME can name one for the cache"
@@ -143,13 +156,16 @@ MOST_BYTES = 2**28
 
 
 def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a file that a user has named, or that lies in a folder that may come from somebody else.
+    """The content of a file that a user has named, or that lies in a folder that may come from
+    somebody else.
 
     Raises:
         UsageError: it is a device, a pipe or a folder, or has more than `most_bytes` bytes.
         OSError: it cannot be read.
     """
-    if not stat.S_ISREG(path.stat().st_mode):  # before it is opened: a pipe would wait for its writer
+    if not stat.S_ISREG(
+        path.stat().st_mode
+    ):  # before it is opened: a pipe would wait for its writer
         raise UsageError(f"{path}: must be a regular file")
     with path.open("rb") as file:
         content = file.read(most_bytes + 1)
@@ -162,7 +178,8 @@ def read_plain_yaml(path: Path) -> Any:
     """The plain content of a YAML file, with interpolations as text.
 
     Raises:
-        UsageError: it has aliases, by which a short file can stand for a huge one; or as `read_regular` does.
+        UsageError: it has aliases, by which a short file can stand for a huge one; or as
+            `read_regular` does.
         Exception: it is no YAML.
     """
     import yaml
@@ -176,7 +193,9 @@ def read_plain_yaml(path: Path) -> Any:
 
 def write_json_atomic(path: Path, content: Any) -> None:
     """Write `content` as JSON with sorted keys, whole or not at all; see `plain`."""
-    write_text_atomic(path, json.dumps(plain(content), indent=2, sort_keys=True, allow_nan=False) + "\n")
+    write_text_atomic(
+        path, json.dumps(plain(content), indent=2, sort_keys=True, allow_nan=False) + "\n"
+    )
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -203,5 +222,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [plain(entry) for entry in value]
     if not isinstance(value, str | bool | int | None):
-        raise TypeError(f"a document holds a {type(value).__name__}, which JSON cannot say: {value!r}")
+        raise TypeError(
+            f"a document holds a {type(value).__name__}, which JSON cannot say: {value!r}"
+        )
     return value

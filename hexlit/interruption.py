@@ -1,4 +1,6 @@
-"""An orderly end after Ctrl-C or SIGTERM, the signal of batch systems: the user learns how to continue."""
+"""An orderly end after Ctrl-C or SIGTERM,
+the signal of batch systems: the user learns how to continue.
+"""
 
 import signal
 import sys
@@ -25,7 +27,11 @@ def says_how_to_continue(command: str, kept: str, again: str) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit) as stop:
         if is_interruption(stop) and TOLD not in getattr(stop, "__notes__", ()):
-            print(f"\n{command}: interrupted; {kept}\nTo continue: {again}", file=sys.stderr, flush=True)
+            print(
+                f"\n{command}: interrupted; {kept}\nTo continue: {again}",
+                file=sys.stderr,
+                flush=True,
+            )
             stop.add_note(TOLD)
         raise
     finally:

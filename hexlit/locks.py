@@ -1,7 +1,7 @@
 """Locks on files and objects.
 
-A file's lock has one holder, any end of the holder frees it, and a long wait for it is logged. Objects with scratch
-memory serve one thread at a time: the others wait, or are refused.
+A file's lock has one holder, any end of the holder frees it, and a long wait for it is logged.
+Objects with scratch memory serve one thread at a time: the others wait, or are refused.
 """
 
 import fcntl
@@ -62,7 +62,8 @@ def _warn_of_waiting(name: str) -> None:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, made with its folders, after waiting for all other processes that hold it.
+    """Hold the lock file `path`, made with its folders, after waiting for all other processes that
+    hold it.
 
     Raises:
         OSError: the file cannot be made.
@@ -74,7 +75,8 @@ def alone(path: Path) -> Iterator[None]:
 
 
 class FolderLock(ExitStack):
-    """The right to write in a folder, held until `close`, the end of a `with` block, or the end of the process.
+    """The right to write in a folder, held until `close`, the end of a `with` block, or the end of
+    the process.
 
     The file `.lock` stays in the folder: removing it could let two processes in.
     """
@@ -90,7 +92,9 @@ class FolderLock(ExitStack):
         self._file = self.enter_context((folder / LOCK).open("ab"))
         if not hold(self._file):
             self.close()
-            raise UsageError(f"{folder}: another process is {doing} here; wait for its end, or end it")
+            raise UsageError(
+                f"{folder}: another process is {doing} here; wait for its end, or end it"
+            )
 
     def stands(self) -> bool:
         """Whether the locked folder still exists; it may have been removed."""
@@ -99,7 +103,9 @@ class FolderLock(ExitStack):
 
 
 class Guarded:
-    """Base of objects with scratch memory, which one thread may use at a time; see `in_turn` and `by_one_thread`."""
+    """Base of objects with scratch memory,
+    which one thread may use at a time; see `in_turn` and `by_one_thread`.
+    """
 
     def __init__(self) -> None:
         """Nobody uses the object yet."""
@@ -132,7 +138,9 @@ def by_one_thread(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenat
     @wraps(method)
     def refusing(self: G, /, *args: P.args, **kwargs: P.kwargs) -> R:
         if not self.guard.acquire(blocking=False):
-            raise UsageError(f"{type(self).__name__}.{method.__name__}: another thread uses it; make one per thread")
+            raise UsageError(
+                f"{type(self).__name__}.{method.__name__}: another thread uses it; make one per thread"
+            )
         try:
             return method(self, *args, **kwargs)
         finally:

@@ -1,7 +1,8 @@
 """Standard output and error of a command, whose loss does not end its work.
 
-A reader may go away (`hexlit train | head`), the disk behind a redirection may be full, and a terminal may not know a
-sign. The work is worth more than its display: it goes on, and the log has a line.
+A reader may go away (`hexlit train | head`), the disk behind a redirection may be full, and a
+terminal may not know a sign. The work is worth more than its display: it goes on, and the log has a
+line.
 """
 
 import errno
@@ -14,12 +15,17 @@ from typing import TextIO
 
 log = logging.getLogger(__name__)
 
-MISLEADING = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x2028, 0x2029], " ")
-"""Signs that reverse the text around them or break a line, as a name in somebody's file may have them."""
+MISLEADING = dict.fromkeys(
+    [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x2028, 0x2029], " "
+)
+"""Signs that reverse the text around them or break a line,
+as a name in somebody's file may have them.
+"""
 
 
 class DisplayFile(io.FileIO):
-    """A file descriptor for output. After a failed write it leads nowhere, and further writes succeed.
+    """A file descriptor for output. After a failed write it leads nowhere, and further writes
+    succeed.
 
     Attributes:
         error: the reason of the loss; None while all is written.
@@ -39,12 +45,18 @@ class DisplayFile(io.FileIO):
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
             level = logging.INFO if error.errno == errno.EPIPE else logging.WARNING
-            log.log(level, "the output cannot be written (%s); the work goes on without it", error.strerror)
+            log.log(
+                level,
+                "the output cannot be written (%s); the work goes on without it",
+                error.strerror,
+            )
             return len(data)
 
 
 class Display(io.TextIOWrapper):
-    """Text for people on a file descriptor: what its encoding lacks is replaced, misleading signs are blanks."""
+    """Text for people on a file descriptor:
+    what its encoding lacks is replaced, misleading signs are blanks.
+    """
 
     def write(self, text: str, /) -> int:
         """Write `text`, and return its length."""
@@ -53,7 +65,9 @@ class Display(io.TextIOWrapper):
 
 
 def display_of(stream: TextIO) -> tuple[Display, DisplayFile]:
-    """A display on the descriptor of `stream`, with the same encoding and buffering, and its file."""
+    """A display on the descriptor of `stream`,
+    with the same encoding and buffering, and its file.
+    """
     stream.flush()
     file = DisplayFile(stream.fileno(), "wb", closefd=False)
     errors = "backslashreplace" if stream is sys.stderr else "replace"

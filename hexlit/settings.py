@@ -1,4 +1,5 @@
-"""Declared settings: default, range, unit and words of a field in one line, and the one check that refuses all else.
+"""Declared settings: default, range, unit and words of a field in one line, and the one check that
+refuses all else.
 
 >>> from dataclasses import dataclass, is_dataclass
 >>> @dataclass
@@ -10,8 +11,9 @@ Traceback (most recent call last):
 ...
 hexlit.errors.UsageError: tea.minutes=12: must be above 0, up to 10 (minutes)
 
-The help, the completion and the reference read the same declarations, from the source: the words and the default are
-constants or their names. Installed packages may add words to a field with a group of entry points.
+The help, the completion and the reference read the same declarations, from the source: the words
+and the default are constants or their names. Installed packages may add words to a field with a
+group of entry points.
 """
 
 import re
@@ -31,7 +33,9 @@ NUMBERED = ":N"
 SEEDS = "[0, 4294967295]"
 """Interval of a seed: 32 bits."""
 TASK_GROUP = "hexlit.tasks"
-"""Group of the tasks of other packages; each entry point leads to a `hexlit.commands.tasks.TaskEntry`."""
+"""Group of the tasks of other packages;
+each entry point leads to a `hexlit.commands.tasks.TaskEntry`.
+"""
 BLOCK_GROUP = "hexlit.blocks"
 """Group of their residual blocks for `net.block`; each entry point leads to a callable, see
 `hexlit.nets.outside_blocks`."""
@@ -39,7 +43,9 @@ BLOCK_GROUP = "hexlit.blocks"
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval of numbers in the notation of mathematics, such as `[0, 1)`; `inf` and `-inf` are no members."""
+    """An interval of numbers in the notation of mathematics,
+    such as `[0, 1)`; `inf` and `-inf` are no members.
+    """
 
     text: str
     unit: str = ""
@@ -55,13 +61,16 @@ class Interval:
         low, high = (part.strip() for part in self.text[1:-1].split(","))
         lower = f"{low} or more" if self.text[0] == "[" else f"above {low}"
         upper = f"up to {high}" if self.text[-1] == "]" else f"below {high}"
-        both = f"from {low} to {high}" if self.text[0] + self.text[-1] == "[]" else f"{lower}, {upper}"
+        both = (
+            f"from {low} to {high}" if self.text[0] + self.text[-1] == "[]" else f"{lower}, {upper}"
+        )
         words = both if high != "inf" else "finite" if low == "-inf" else lower
         return f"{words} ({self.unit})" if self.unit else words
 
 
 def number(default: float | Sequence[float] | None, interval: str, *, unit: str = "") -> Any:
-    """A field that takes a number within the `interval`, such as `[1, inf)`, or a list of them if the `default` is one.
+    """A field that takes a number within the `interval`, such as `[1, inf)`, or a list of them if
+    the `default` is one.
 
     It also takes None where its type does.
     """
@@ -85,10 +94,12 @@ def some_of(words: Iterable[str], default: Sequence[str]) -> Any:
 
 
 class Settings:
-    """Base of the dataclasses of settings: a value outside its declared range or words is refused when one is made.
+    """Base of the dataclasses of settings: a value outside its declared range or words is refused
+    when one is made.
 
-    A subclass names its `section` of the configuration, such as `search.gumbel`; the top has none. It defines
-    `__post_init__` only for what several fields decide together, and calls this one first.
+    A subclass names its `section` of the configuration, such as `search.gumbel`; the top has none.
+    It defines `__post_init__` only for what several fields decide together, and calls this one
+    first.
     """
 
     section: ClassVar[str] = ""
@@ -106,7 +117,9 @@ class Settings:
             elif WORDS in one.metadata:
                 _check_words(key, value, one)
             elif is_dataclass(one.default_factory) and not is_dataclass(value):  # type: ignore[unreachable]
-                raise UsageError(f"{key}={value}: is a section; set its keys, such as {key}.NAME=VALUE")
+                raise UsageError(
+                    f"{key}={value}: is a section; set its keys, such as {key}.NAME=VALUE"
+                )
 
 
 def check_number(key: str, value: Any, interval: Interval) -> None:
@@ -123,7 +136,9 @@ def check_number(key: str, value: Any, interval: Interval) -> None:
 
 
 def check_numbers(interval: str, **values: float | None) -> None:
-    """Refuse arguments of a function outside the `interval`, such as `[1, inf)`; raises `UsageError`."""
+    """Refuse arguments of a function outside the `interval`,
+    such as `[1, inf)`; raises `UsageError`.
+    """
     for name, value in values.items():
         check_number(name, value, Interval(interval))
 
@@ -134,11 +149,14 @@ def _check_words(key: str, value: Any, one: Field[Any]) -> None:
         if value is not None or one.default is not None:
             check_word(key, value, words, one.metadata.get(GROUP, ""))
     elif not set(value) <= set(words) or len(set(value)) < len(value):
-        raise UsageError(f"{key}=[{','.join(map(str, value))}]: choose some of {', '.join(words)}, each once")
+        raise UsageError(
+            f"{key}=[{','.join(map(str, value))}]: choose some of {', '.join(words)}, each once"
+        )
 
 
 def check_word(key: str, value: str, words: Iterable[str], group: str = "") -> None:
-    """Refuse a `value` of the setting `key` that is none of the `words` and no name in the `group` of entry points.
+    """Refuse a `value` of the setting `key` that is none of the `words` and no name in the `group`
+    of entry points.
 
     Raises:
         UsageError: it is none.
@@ -149,13 +167,18 @@ def check_word(key: str, value: str, words: Iterable[str], group: str = "") -> N
     names = entry_points_of(group).names if group else set()
     if not any(value == name for name in names):  # a list has no place in a set
         others = "; no installed package brings another" if group else ""
-        raise UsageError(f"{key}={value}: choose one of {', '.join([*known, *sorted(names - {*known})])}{others}")
+        raise UsageError(
+            f"{key}={value}: choose one of {', '.join([*known, *sorted(names - {*known})])}{others}"
+        )
 
 
 def fits(value: str, word: str) -> bool:
     """Whether `value` is the `word`, or one of those that it stands for."""
     if word.endswith(NUMBERED) and isinstance(value, str):
-        return re.fullmatch(rf"{re.escape(word.removesuffix(NUMBERED))}:\d+", value, re.ASCII) is not None
+        return (
+            re.fullmatch(rf"{re.escape(word.removesuffix(NUMBERED))}:\d+", value, re.ASCII)
+            is not None
+        )
     return value == word
 
 
@@ -163,14 +186,17 @@ def fits(value: str, word: str) -> bool:
 def entry_points_of(group: str) -> EntryPoints:
     """The entry points of `group`, none of them loaded; `names` has their names.
 
-    A name alone leads to a part, and only to one of an installed package: no setting and no file names a module to
-    import. Reading them takes a tenth of a second, so hexlit looks among its own names first.
+    A name alone leads to a part, and only to one of an installed package: no setting and no file
+    names a module to import. Reading them takes a tenth of a second, so hexlit looks among its own
+    names first.
     """
     return entry_points(group=group)
 
 
 def install(extra: str) -> str:
-    """The command for a clone with the environment of the README; no index of packages has hexlit."""
+    """The command for a clone with the environment of the README;
+    no index of packages has hexlit.
+    """
     return f'.venv/bin/python -m pip install -e ".[{extra}]"'
 
 

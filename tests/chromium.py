@@ -1,4 +1,6 @@
-"""A real Chromium without a window, for tests of pages; needs chromium, chromedriver and selenium."""
+"""A real Chromium without a window, for tests of pages;
+needs chromium, chromedriver and selenium.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -14,8 +16,12 @@ DESKTOP, PHONE = 1280, 400
 
 @contextmanager
 def chromium(profile: Path) -> Iterator[Any]:
-    """A driver of Chromium that logs its console; the test is skipped where something is missing."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="the extra browser is not installed")
+    """A driver of Chromium that logs its console;
+    the test is skipped where something is missing.
+    """
+    webdriver = pytest.importorskip(
+        "selenium.webdriver", reason="the extra browser is not installed"
+    )
     program, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if program is None or driver is None:
         pytest.skip("chromium and chromedriver are not installed")
@@ -35,7 +41,9 @@ def chromium(profile: Path) -> Iterator[Any]:
 
 
 def look_like(browser: Any, width: int, scheme: str) -> None:
-    """Make the window `width` pixels wide, a phone's below `DESKTOP`, in the colours `scheme`: light or dark."""
+    """Make the window `width` pixels wide, a phone's below `DESKTOP`,
+    in the colours `scheme`: light or dark.
+    """
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < DESKTOP}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     features = [{"name": "prefers-color-scheme", "value": scheme}]

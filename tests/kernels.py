@@ -1,6 +1,8 @@
-"""The kernels that most tests need, compiled once and side by side before the first test where the cache has none.
+"""The kernels that most tests need, compiled once and side by side before the first test where the
+cache has none.
 
-Workers that begin with an empty cache would each compile the same ones, and wait for nothing but their own.
+Workers that begin with an empty cache would each compile the same ones, and wait for nothing but
+their own.
 """
 
 import subprocess
@@ -27,7 +29,10 @@ def compile_kernels(processes: int) -> None:
     def run(program: tuple[str, ...]) -> None:
         # Its standard input stays open: these programs end with the process that holds it.
         with subprocess.Popen(
-            [sys.executable, *program], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [sys.executable, *program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         ) as process:
             process.wait()
 

@@ -1,4 +1,6 @@
-"""A device that this machine lacks, pretended on the CPU: its tensors stay there, its own functions are stand-ins."""
+"""A device that this machine lacks, pretended on the CPU:
+its tensors stay there, its own functions are stand-ins.
+"""
 
 from typing import Any
 
@@ -11,7 +13,8 @@ from torch.overrides import TorchFunctionMode
 
 
 class PretendedDevice(TorchFunctionMode):
-    """While it is entered, this thread's calls of torch that name a device of `kind` work on the CPU.
+    """While it is entered, this thread's calls of torch that name a device of `kind` work on the
+    CPU.
 
     Attributes:
         moves: the device of each move of a module in training, in their order.
@@ -50,7 +53,9 @@ class CloseEvent:
 
 
 def pretend_cuda(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Stand-ins for the functions of `torch.cuda` that evaluation calls; returns what becomes current, in its order."""
+    """Stand-ins for the functions of `torch.cuda` that evaluation calls;
+    returns what becomes current, in its order.
+    """
     events: list[str] = []
 
     class Current:
@@ -92,7 +97,9 @@ def pretend_mps(monkeypatch: pytest.MonkeyPatch) -> PretendedDevice:
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     monkeypatch.setattr(torch.backends.mps, "is_built", lambda: True)
     monkeypatch.setattr(MPSAccelerator, "is_available", staticmethod(lambda: True))
-    monkeypatch.setattr("lightning.fabric.accelerators.mps._get_all_available_mps_gpus", lambda: [0])
+    monkeypatch.setattr(
+        "lightning.fabric.accelerators.mps._get_all_available_mps_gpus", lambda: [0]
+    )
     monkeypatch.setattr("torch.mps.event.Event", CloseEvent)
     stand_ins: dict[str, int | None] = {
         "synchronize": None,

@@ -1,4 +1,6 @@
-"""The shape of the code, checked on its syntax trees: who may import whom, and what is written nowhere."""
+"""The shape of the code, checked on its syntax trees:
+who may import whom, and what is written nowhere.
+"""
 
 import ast
 import re
@@ -15,15 +17,33 @@ PACKAGE = ROOT / "hexlit"
 
 # Direct arrows. A room may import what its arrows lead to, by any number of steps.
 ARROWS: dict[str, set[str]] = {
-    "api": {"commands"},  # what `import hexlit` gives: it stands above the commands, beside the command line
+    "api": {
+        "commands"
+    },  # what `import hexlit` gives: it stands above the commands, beside the command line
     "cli": {"commands"},
     "__main__": {"cli"},
     "commands": {
-        *("bench", "planning", "tuning", "reporting", "web", "arena", "tasks", "selfplay", "search", "nets"),
+        *(
+            "bench",
+            "planning",
+            "tuning",
+            "reporting",
+            "web",
+            "arena",
+            "tasks",
+            "selfplay",
+            "search",
+            "nets",
+        ),
         *("training", "tracking", "accelerate", "hex"),
     },
     "testing": {"search", "nets", "hex"},  # for tests, of other packages too; nothing imports it
-    "web": {"arena", "search", "nets", "hex"},  # networks come from the commands, as evaluators or to be written
+    "web": {
+        "arena",
+        "search",
+        "nets",
+        "hex",
+    },  # networks come from the commands, as evaluators or to be written
     "bench": {"tasks", "selfplay", "search", "nets", "training", "accelerate", "hex"},
     "planning": set(),  # what was measured comes as a file
     "tuning": {"cluster", "accelerate", "reporting", "tracking"},
@@ -42,22 +62,56 @@ ARROWS: dict[str, set[str]] = {
 FOR_ALL = {"errors", "files", "interruption", "locks", "output", "settings", "__init__"}
 """These import nothing of ours but one another."""
 WITHOUT_TORCH = ("hex", "search")
-LEARNING = ("selfplay", "tasks", "training", "nets", "search")  # what games and examples come from and go through
+LEARNING = (
+    "selfplay",
+    "tasks",
+    "training",
+    "nets",
+    "search",
+)  # what games and examples come from and go through
 TRUTH = {"hexlit.hex.solver", "hexlit.hex.openings", "hexlit.hex.truth", "hexlit.arena.positions"}
 TORCH = {"torch", "lightning", "torchmetrics", "pytorch_lightning"}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal", "joblib"}
 AVAILABILITY = {
     *("torch.cuda.is_available", "torch.cuda.device_count", "torch.backends.cuda.is_built"),
     *("torch.mps.is_available", "torch.mps.device_count", "torch.backends.mps.is_available"),
-    *("torch.backends.mps.is_built", "torch.accelerator.is_available", "torch.accelerator.current_accelerator"),
+    *(
+        "torch.backends.mps.is_built",
+        "torch.accelerator.is_available",
+        "torch.accelerator.current_accelerator",
+    ),
 }
 FREE_OF_THE_GAME = ("training", "accelerate", "tuning", "tracking")
 """Rooms that serve every task: their names and texts have no word of a single one."""
-WORDS_OF_A_TASK = {"selfplay", "game", "games", "board", "boards", "policy", "policies", "strength", "hex"}
+WORDS_OF_A_TASK = {
+    "selfplay",
+    "game",
+    "games",
+    "board",
+    "boards",
+    "policy",
+    "policies",
+    "strength",
+    "hex",
+}
 HOME_OF_THE_FORECASTER = ("hexlit.tasks.forecast", "hexlit.reporting.forecasts")
-NAMES_TASKS = {"hexlit.commands.tasks", "hexlit.commands.table"}  # the table of tasks, and what `hexlit --help` says
+NAMES_TASKS = {
+    "hexlit.commands.tasks",
+    "hexlit.commands.table",
+}  # the table of tasks, and what `hexlit --help` says
 OF_OTHERS = {"token_hex", "TensorBoardLogger"}  # names that other libraries gave
-OPTIONAL = ("tensorboard", "onnx", "text", "forecast", "notebooks", "dashboard", "ray", "web", "slurm", "postgres")
+OPTIONAL = (
+    "tensorboard",
+    "onnx",
+    "text",
+    "forecast",
+    "notebooks",
+    "dashboard",
+    "ray",
+    "web",
+    "slurm",
+    "postgres",
+)
 """Extras whose packages the code imports where they are installed."""
 IMPORT_NAMES = {
     "ipykernel": "IPython",  # which it brings
@@ -72,14 +126,26 @@ MOST_LINES = 500
 """Most lines of a file."""
 LOCAL_WORDS = {"Batch", "Block", "Line", "Part"}
 """Public classes that are known by the name of their module alone."""
-EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
+EMPTY_NAMES = {
+    "util",
+    "utils",
+    "helper",
+    "helpers",
+    "common",
+    "misc",
+    "manager",
+    "managers",
+    "handler",
+    "processor",
+}
 
 
 @cache
 def modules() -> dict[str, ast.Module]:
     """Dotted name -> syntax tree, of every module of the package.
 
-    `import hexlit` gives names of the room `api` when they are asked for; only type checkers see them imported there.
+    `import hexlit` gives names of the room `api` when they are asked for; only type checkers see
+    them imported there.
     """
     trees = {}
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -94,13 +160,18 @@ def at_run_time(tree: ast.Module) -> ast.Module:
     """A copy of `tree` without what only the type checker sees."""
     kept = ast.parse(ast.unparse(tree))
     for node in ast.walk(kept):
-        if isinstance(node, ast.If) and dotted(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+        if isinstance(node, ast.If) and dotted(node.test) in (
+            "TYPE_CHECKING",
+            "typing.TYPE_CHECKING",
+        ):
             node.body = [ast.Pass()]
     return kept
 
 
 def imports(name: str, tree: ast.AST) -> Iterator[str]:
-    """Dotted names a module imports, anywhere in it: `from a import b` gives `a.b`, and `a` where b is no module."""
+    """Dotted names a module imports, anywhere in it:
+    `from a import b` gives `a.b`, and `a` where b is no module.
+    """
     is_package = (PACKAGE.parent / Path(*name.split("."))).is_dir()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -128,12 +199,21 @@ def imports_at_run_time(name: str, tree: ast.Module) -> set[str]:
 
 
 def circles() -> set[frozenset[str]]:
-    """The modules of each circle of imports inside a room: its strongly connected components of two or more."""
+    """The modules of each circle of imports inside a room:
+    its strongly connected components of two or more.
+    """
     edges = {
-        name: {target for target in imports_at_run_time(name, tree) if target in modules() and target != name}
+        name: {
+            target
+            for target in imports_at_run_time(name, tree)
+            if target in modules() and target != name
+        }
         for name, tree in modules().items()
     }
-    inside = {name: {one for one in targets if room_of(one) == room_of(name)} for name, targets in edges.items()}
+    inside = {
+        name: {one for one in targets if room_of(one) == room_of(name)}
+        for name, targets in edges.items()
+    }
     reached: dict[str, set[str]] = {}
     for name in inside:
         found, waiting = set[str](), [name]
@@ -150,20 +230,30 @@ def circles() -> set[frozenset[str]]:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a name or a text, in lower case: `LEADERBOARD_FILE` has two, `isHexBoard` three."""
+    """The words of a name or a text, in lower case:
+    `LEADERBOARD_FILE` has two, `isHexBoard` three.
+    """
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text)}
 
 
 def names_and_texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and text of all identifiers and strings of a module, docstrings and what is imported left out."""
+    """Line and text of all identifiers and strings of a module,
+    docstrings and what is imported left out.
+    """
     documented: set[int] = set()
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         for one in body if isinstance(body, list) else []:
-            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant):  # a field's docstring, too
+            if isinstance(one, ast.Expr) and isinstance(
+                one.value, ast.Constant
+            ):  # a field's docstring, too
                 documented.add(id(one.value))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in documented
+        ):
             yield node.lineno, node.value
         for field in ("id", "attr", "name", "arg", "asname"):
             name = getattr(node, field, None)
@@ -210,7 +300,9 @@ def test_what_all_may_import_stands_at_the_bottom() -> None:
     wrong = [
         f"{name} imports {target}"
         for name, target in all_imports()
-        if room_of(name) in FOR_ALL and target.split(".")[0] == "hexlit" and room_of(target) not in FOR_ALL
+        if room_of(name) in FOR_ALL
+        and target.split(".")[0] == "hexlit"
+        and room_of(target) not in FOR_ALL
     ]
     assert wrong == []
 
@@ -242,7 +334,11 @@ def test_the_rooms_of_every_task_have_no_word_of_one(room: str) -> None:
 
 def test_a_task_beside_hex_is_known_to_the_table_of_tasks_alone() -> None:
     """The forecaster came with its own folder and figures, YAML files, and one entry in a table."""
-    others = {name: tree for name, tree in modules().items() if not name.startswith(HOME_OF_THE_FORECASTER)}
+    others = {
+        name: tree
+        for name, tree in modules().items()
+        if not name.startswith(HOME_OF_THE_FORECASTER)
+    }
     wrong = [
         f"{name}:{line} says {text!r}"
         for name, tree in others.items()
@@ -275,19 +371,27 @@ def test_imports_run_downwards_only() -> None:
 @pytest.mark.parametrize("room", WITHOUT_TORCH)
 def test_the_game_and_the_search_never_import_torch(room: str) -> None:
     reached = reached_from([name for name in modules() if room_of(name) == room])
-    assert [pair for pair in all_imports() if pair[0] in reached and pair[1].split(".")[0] in TORCH] == []
+    assert [
+        pair for pair in all_imports() if pair[0] in reached and pair[1].split(".")[0] in TORCH
+    ] == []
 
 
 @pytest.mark.parametrize("room", LEARNING)
 def test_no_truth_enters_what_learns(room: str) -> None:
-    """Solved positions and openings measure; no module of these rooms reaches them, by any number of imports."""
+    """Solved positions and openings measure;
+    no module of these rooms reaches them, by any number of imports.
+    """
     reached = reached_from([name for name in modules() if room_of(name) == room])
     assert reached & TRUTH == set()
     assert set(modules()) >= TRUTH  # under these names
 
 
 def test_nothing_is_pickled() -> None:
-    assert [f"{name} imports {target}" for name, target in all_imports() if target.split(".")[0] in PICKLES] == []
+    assert [
+        f"{name} imports {target}"
+        for name, target in all_imports()
+        if target.split(".")[0] in PICKLES
+    ] == []
 
 
 def test_no_eval_no_shell_and_no_unsafe_load() -> None:
@@ -297,7 +401,11 @@ def test_no_eval_no_shell_and_no_unsafe_load() -> None:
             if not isinstance(node, ast.Call):
                 continue
             called = dotted(node.func)
-            keywords = {word.arg: word.value.value for word in node.keywords if isinstance(word.value, ast.Constant)}
+            keywords = {
+                word.arg: word.value.value
+                for word in node.keywords
+                if isinstance(word.value, ast.Constant)
+            }
             if called in ("eval", "exec", "os.system", "os.popen"):
                 wrong.append(f"{name}:{node.lineno} calls {called}")
             if keywords.get("shell") is True:
@@ -323,15 +431,20 @@ def test_only_accelerate_asks_what_the_hardware_is() -> None:
 
 
 def test_one_module_tells_the_search_algorithms_apart() -> None:
-    """No other module reads `.gumbel` or `.puct` of settings, asks for a name, or names their kernels."""
+    """No other module reads `.gumbel` or `.puct` of settings,
+    asks for a name, or names their kernels.
+    """
     telling = set()
     for name, tree in modules().items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name | ast.alias) and getattr(node, "id", "").startswith(("gumbel_", "puct_")):
+            if isinstance(node, ast.Name | ast.alias) and getattr(node, "id", "").startswith(
+                ("gumbel_", "puct_")
+            ):
                 telling.add(name)
             reads = isinstance(node, ast.Attribute) and node.attr in ("gumbel", "puct")
             asks = isinstance(node, ast.Compare) and any(
-                isinstance(part, ast.Constant) and part.value in ("gumbel", "puct") for part in ast.walk(node)
+                isinstance(part, ast.Constant) and part.value in ("gumbel", "puct")
+                for part in ast.walk(node)
             )
             if reads or asks:
                 telling.add(name)
@@ -357,14 +470,18 @@ def test_networks_are_put_together_in_one_function() -> None:
         for part in tree.body
         if isinstance(part, ast.FunctionDef | ast.ClassDef)
         for node in ast.walk(part)
-        if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] in ("HexNet", "ResidualBlock")
+        if isinstance(node, ast.Call)
+        and dotted(node.func).split(".")[-1] in ("HexNet", "ResidualBlock")
     }
     assert makers == {"hexlit.nets.tower.build_net"}
 
 
 @pytest.mark.row("F15")
 def test_no_file_is_too_long() -> None:
-    lines = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in PACKAGE.rglob("*.py")}
+    lines = {
+        str(path): len(path.read_text(encoding="utf-8").splitlines())
+        for path in PACKAGE.rglob("*.py")
+    }
     assert [path for path, count in lines.items() if count > MOST_LINES] == []
 
 
@@ -383,29 +500,47 @@ def test_modules_are_named_after_what_they_are() -> None:
 
 def test_the_package_list_names_every_folder() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    folders = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")}
+    folders = {
+        ".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")
+    }
     assert set(project["tool"]["setuptools"]["packages"]) == folders | {"hexlit.conf"}
 
 
 def test_everything_imported_is_a_dependency() -> None:
-    """The tests run with the development tools installed, so a user's missing package would go unseen."""
+    """The tests run with the development tools installed,
+    so a user's missing package would go unseen.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {
         re.split(r"[<>=\[ ]", line)[0]
-        for line in sum((project["optional-dependencies"][extra] for extra in OPTIONAL), project["dependencies"])
+        for line in sum(
+            (project["optional-dependencies"][extra] for extra in OPTIONAL), project["dependencies"]
+        )
     }
-    known = {IMPORT_NAMES.get(name, name) for name in named} | set(sys.stdlib_module_names) | {"hexlit"}
+    known = (
+        {IMPORT_NAMES.get(name, name) for name in named} | set(sys.stdlib_module_names) | {"hexlit"}
+    )
     used = {target.split(".")[0] for _, target in all_imports()}
     assert used - known == set()
 
 
-@pytest.mark.parametrize(("package", "only"), [("onnx", "nets.onnx_export"), ("ray", "cluster.connection")])
-def test_an_optional_runtime_is_imported_by_one_module_which_is_imported_late(package: str, only: str) -> None:
-    using = [name for name, tree in modules().items() if package in {one.split(".")[0] for one in imports(name, tree)}]
+@pytest.mark.parametrize(
+    ("package", "only"), [("onnx", "nets.onnx_export"), ("ray", "cluster.connection")]
+)
+def test_an_optional_runtime_is_imported_by_one_module_which_is_imported_late(
+    package: str, only: str
+) -> None:
+    using = [
+        name
+        for name, tree in modules().items()
+        if package in {one.split(".")[0] for one in imports(name, tree)}
+    ]
     assert using == [f"hexlit.{only}"]
     body = modules()[using[0]].body
     at_its_top = any(
-        package in imports(using[0], node) for node in body if isinstance(node, ast.Import | ast.ImportFrom)
+        package in imports(using[0], node)
+        for node in body
+        if isinstance(node, ast.Import | ast.ImportFrom)
     )
     early = [
         name
@@ -419,7 +554,11 @@ def test_an_optional_runtime_is_imported_by_one_module_which_is_imported_late(pa
 def test_every_yaml_starts_with_the_command_that_uses_it() -> None:
     wrong = []
     for path in (ROOT / "conf").rglob("*.yaml"):
-        comments = [line for line in path.read_text(encoding="utf-8").splitlines()[:2] if line.startswith("# hexlit ")]
+        comments = [
+            line
+            for line in path.read_text(encoding="utf-8").splitlines()[:2]
+            if line.startswith("# hexlit ")
+        ]
         if not comments:
             wrong.append(str(path.relative_to(ROOT)))
     assert wrong == []

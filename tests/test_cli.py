@@ -25,7 +25,9 @@ def test_version_is_the_package_version(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == f"hexlit {__version__}\n"
 
 
-def test_unknown_command_is_one_line_with_the_near_ones_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_command_is_one_line_with_the_near_ones_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert cli.main(["slove"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -33,7 +35,9 @@ def test_unknown_command_is_one_line_with_the_near_ones_and_exit_code_2(capsys: 
 
 
 def test_python_dash_m_is_the_same_program() -> None:
-    run = subprocess.run([sys.executable, "-m", "hexlit", "nope"], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-m", "hexlit", "nope"], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 2
     assert run.stderr.count("\n") == 1
 
@@ -42,7 +46,10 @@ def test_python_dash_m_is_the_same_program() -> None:
     ("line", "expected"),
     [
         ("hexlit so", "solve"),
-        ("hexlit ", "train games predict solve match strength play htp export bench plan doctor monitor report"),
+        (
+            "hexlit ",
+            "train games predict solve match strength play htp export bench plan doctor monitor report",
+        ),
         ("hexlit solve bo", "board="),
         ("hexlit nope x", ""),
     ],
@@ -55,7 +62,12 @@ def test_completion_knows_commands_and_then_their_settings(
     assert capsys.readouterr().out.strip() == expected
 
 
-def test_windows_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_windows_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     assert cli.main(["train"]) == 2
-    assert capsys.readouterr().err == "hexlit: Windows is not supported; use Linux, macOS, or WSL 2 on Windows\n"
+    assert (
+        capsys.readouterr().err
+        == "hexlit: Windows is not supported; use Linux, macOS, or WSL 2 on Windows\n"
+    )

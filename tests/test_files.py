@@ -25,11 +25,22 @@ def test_a_device_or_a_pipe_is_never_replaced_by_a_file(tmp_path: Path) -> None:
 
 def test_json_has_null_for_nan_and_sorted_keys(tmp_path: Path) -> None:
     path = tmp_path / "run" / "summary.json"
-    content = {"b": float("nan"), "a": {"z": float("inf"), "y": [1.5, float("-inf")]}, "c": np.float32("nan")}
+    content = {
+        "b": float("nan"),
+        "a": {"z": float("inf"), "y": [1.5, float("-inf")]},
+        "c": np.float32("nan"),
+    }
     write_json_atomic(path, {**content, "d": np.array([1, 2]), "e": path.parent, "f": np.True_})
     read = json.loads(path.read_text(), parse_constant=pytest.fail)
     assert list(read) == ["a", "b", "c", "d", "e", "f"]
-    assert list(read.values()) == [{"y": [1.5, None], "z": None}, None, None, [1, 2], str(path.parent), True]
+    assert list(read.values()) == [
+        {"y": [1.5, None], "z": None},
+        None,
+        None,
+        [1, 2],
+        str(path.parent),
+        True,
+    ]
 
 
 def test_what_json_cannot_say_is_refused_and_leaves_the_old_file(tmp_path: Path) -> None:
@@ -40,7 +51,9 @@ def test_what_json_cannot_say_is_refused_and_leaves_the_old_file(tmp_path: Path)
     assert json.loads(path.read_text()) == {"games": 1}
 
 
-def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_midway_keeps_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "summary.json"
     write_json_atomic(path, {"games": 1})
 
@@ -88,9 +101,13 @@ with replacing(pathlib.Path(sys.argv[1])) as temporary:
 """
 
 
-def test_the_next_write_removes_what_a_killed_process_left_beside_its_target(tmp_path: Path) -> None:
+def test_the_next_write_removes_what_a_killed_process_left_beside_its_target(
+    tmp_path: Path,
+) -> None:
     target = tmp_path / "map [5].json"
-    with subprocess.Popen([sys.executable, "-c", WRITER, target], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, target], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "writing\n"
         (unfinished,) = tmp_path.iterdir()

@@ -1,4 +1,6 @@
-"""Files that a user or a client names are regular, have a limit, and take no more memory than they have bytes."""
+"""Files that a user or a client names are regular,
+have a limit, and take no more memory than they have bytes.
+"""
 
 import json
 import os
@@ -70,10 +72,15 @@ def test_a_packed_checkpoint_is_refused(tmp_path: Path) -> None:
         read_checkpoint(tmp_path / "packed.ckpt")
 
 
-def test_weights_of_another_network_take_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_of_another_network_take_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     net = vars(NetConfig(channels=2**14, blocks=[900]))  # nearly two trillion weights
     metadata = {"format": FORMAT, "net": json.dumps(net), "size": "5", "swap": "0"}
-    header = {"__metadata__": metadata, "w": {"dtype": "F32", "shape": [1 << 30], "data_offsets": [0, 4 << 30]}}
+    header = {
+        "__metadata__": metadata,
+        "w": {"dtype": "F32", "shape": [1 << 30], "data_offsets": [0, 4 << 30]},
+    }
     text = json.dumps(header).encode()
     with (tmp_path / "forged.safetensors").open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)

@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM: what is kept is told, and the one command that goes on; the exit code is 130."""
+"""Ctrl-C and SIGTERM: what is kept is told,
+and the one command that goes on; the exit code is 130.
+"""
 
 import shlex
 import signal
@@ -33,13 +35,20 @@ def terminated(*_: Any, **__: Any) -> None:
 @pytest.mark.parametrize("ends", [interrupted, terminated])
 def test_it_says_what_is_kept_and_what_goes_on(ends: Callable[[], None], capsys: Captured) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), says_how_to_continue("hexlit x", "it is in y", "hexlit x y"):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        says_how_to_continue("hexlit x", "it is in y", "hexlit x y"),
+    ):
         ends()
-    assert capsys.readouterr().err == "\nhexlit x: interrupted; it is in y\nTo continue: hexlit x y\n"
+    assert (
+        capsys.readouterr().err == "\nhexlit x: interrupted; it is in y\nTo continue: hexlit x y\n"
+    )
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_what_lightning_makes_of_ctrl_c_is_told_too_and_other_ends_are_not(capsys: Captured) -> None:
+def test_what_lightning_makes_of_ctrl_c_is_told_too_and_other_ends_are_not(
+    capsys: Captured,
+) -> None:
     stop = SystemExit(1)
     stop.__context__ = KeyboardInterrupt()
     for end, said in ((stop, True), (SystemExit(1), False), (ValueError(), False)):
@@ -52,9 +61,17 @@ def test_what_lightning_makes_of_ctrl_c_is_told_too_and_other_ends_are_not(capsy
     ("place", "command", "again"),
     [
         ("commands.train.train_in_folder", "train 'hydra.run.dir=my run'", "train 'resume=my run'"),
-        ("commands.match_run.play", "match players=[random,solver] board=3 hydra.run.dir=m", "match resume=m"),
+        (
+            "commands.match_run.play",
+            "match players=[random,solver] board=3 hydra.run.dir=m",
+            "match resume=m",
+        ),
         ("commands.games_run.import_games", *["games import source=a.sgf target=store"] * 2),
-        ("accelerate.profile.build_profile", "strength checkpoint=net.ckpt output=s pairs=3", "strength resume=s"),
+        (
+            "accelerate.profile.build_profile",
+            "strength checkpoint=net.ckpt output=s pairs=3",
+            "strength resume=s",
+        ),
     ],
 )
 def test_a_command_says_how_to_continue(
@@ -62,7 +79,9 @@ def test_a_command_says_how_to_continue(
 ) -> None:
     Path("a.sgf").write_text("(;FF[4]GM[11]SZ[3];B[a1])")
     Path("net.ckpt").touch()
-    monkeypatch.setattr("hexlit.commands.strength_run.load_network", lambda path: SimpleNamespace(size=3))
+    monkeypatch.setattr(
+        "hexlit.commands.strength_run.load_network", lambda path: SimpleNamespace(size=3)
+    )
     monkeypatch.setattr(f"hexlit.{place}", terminated)
     assert main(shlex.split(command)) == 130
     err = capsys.readouterr().err

@@ -50,7 +50,9 @@ def lock(tmp_path: Path) -> Path:
 @pytest.fixture
 def holder(lock: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that holds `lock` until it is killed."""
-    with subprocess.Popen([sys.executable, "-c", HOLDER, str(lock)], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(lock)], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         yield process
@@ -58,7 +60,10 @@ def holder(lock: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_wait_is_said_once_and_ends_with_the_holder(
-    lock: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    lock: Path,
+    holder: subprocess.Popen[str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Also for a holder that was stopped by Ctrl-Z: only the advised signal ends it."""
     monkeypatch.setattr(locks, "SAID_AFTER", 0.01)
@@ -95,7 +100,9 @@ class Waiting:
     def __init__(self) -> None:
         self.entered, self.free = threading.Event(), threading.Event()
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         self.entered.set()
         assert self.free.wait(30)
         UniformEvaluator().evaluate(planes, policy, value)
@@ -124,7 +131,12 @@ def test_a_search_refuses_a_second_thread() -> None:
     def run(evaluator: Evaluator) -> object:
         return search.run(CELLS, BLACK_MOVES, evaluator)
 
-    with inside(run), pytest.raises(UsageError, match=r"TreeSearch\.run: another thread uses it; make one per thread"):
+    with (
+        inside(run),
+        pytest.raises(
+            UsageError, match=r"TreeSearch\.run: another thread uses it; make one per thread"
+        ),
+    ):
         run(UniformEvaluator())
     run(UniformEvaluator())
 
@@ -154,7 +166,9 @@ def test_a_player_refuses_a_second_thread() -> None:
 
 
 def test_self_play_refuses_a_second_thread() -> None:
-    games = SelfPlay(GamesSettings(SelfPlayConfig(), SearchConfig(simulations=4), size=3, games=1, seed=0))
+    games = SelfPlay(
+        GamesSettings(SelfPlayConfig(), SearchConfig(simulations=4), size=3, games=1, seed=0)
+    )
 
     def play(evaluator: Evaluator) -> object:
         return games.play(evaluator, positions=1, on_games=lambda records, counts: None)
@@ -165,7 +179,10 @@ def test_self_play_refuses_a_second_thread() -> None:
 
 
 def test_threads_wait_for_a_shared_search_of_the_python_api() -> None:
-    search, boards = hexlit.Search(simulations=30), [hexlit.Board(3, moves=moves) for moves in ("a1", "b2", "c3 a2")]
+    search, boards = (
+        hexlit.Search(simulations=30),
+        [hexlit.Board(3, moves=moves) for moves in ("a1", "b2", "c3 a2")],
+    )
     expected = [search.run(board).value for board in boards]
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(lambda board: search.run(board).value, boards * 20)) == expected * 20

@@ -31,7 +31,9 @@ def test_a_notebook_is_stripped(path: Path) -> None:
 @pytest.mark.row("F11")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_a_lesson(path: Path) -> None:
-    """It begins with a title, says something before each few cells of code, and speaks to hexlit by its Python API."""
+    """It begins with a title, says something before each few cells of code,
+    and speaks to hexlit by its Python API.
+    """
     cells = read(path)["cells"]
     assert "".join(cells[0]["source"]).startswith("# ")
     kinds = "".join("t" if cell["cell_type"] == "markdown" else "c" for cell in cells)

@@ -52,11 +52,19 @@ def test_a_full_disk_behind_the_output_is_an_error_of_a_command_that_writes_noth
         helped = hexlit("solve", "--help", stdout=full)
     for one in (ended, helped):
         assert one.returncode == 2
-        assert one.stderr.splitlines()[-1] == "hexlit: the output cannot be written (No space left on device)"
+        assert (
+            one.stderr.splitlines()[-1]
+            == "hexlit: the output cannot be written (No space left on device)"
+        )
 
 
 def test_closed_streams_are_no_error() -> None:
-    assert subprocess.run(f"{sys.executable} -m hexlit --version >&- 2>&-", shell=True, check=False).returncode == 0
+    assert (
+        subprocess.run(
+            f"{sys.executable} -m hexlit --version >&- 2>&-", shell=True, check=False
+        ).returncode
+        == 0
+    )
 
 
 @pytest.mark.slow

@@ -12,7 +12,10 @@ import hexlit
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = {path.relative_to(ROOT / "docs").as_posix(): path.read_text() for path in (ROOT / "docs").rglob("*.md")}
+PAGES = {
+    path.relative_to(ROOT / "docs").as_posix(): path.read_text()
+    for path in (ROOT / "docs").rglob("*.md")
+}
 MOST_BYTES = 12_000
 
 
@@ -42,7 +45,16 @@ def test_the_python_example_finds_what_its_comment_says() -> None:
 
 def test_every_experiment_and_group_option_is_named() -> None:
     text = README + "".join(page for name, page in PAGES.items() if name != "reference.md")
-    groups = ("experiment", "accelerator", "net", "search", "selfplay", "optimizer", "logger", "sweep")
+    groups = (
+        "experiment",
+        "accelerator",
+        "net",
+        "search",
+        "selfplay",
+        "optimizer",
+        "logger",
+        "sweep",
+    )
     for group in (*groups, "hydra/sweeper/pruner"):
         for option in (ROOT / "conf" / group).glob("*.yaml"):
             assert f"`{option.stem}`" in text, f"{group}={option.stem}"
@@ -67,9 +79,16 @@ def _pages_of(part: object) -> list[str]:
 
 
 def test_the_examples_of_a_task_and_of_a_block_are_those_that_the_tests_train() -> None:
-    task = [f"linetask/{name}" for name in ("__init__.py", "settings.py", "task.py", "conf/task/line.yaml")]
+    task = [
+        f"linetask/{name}"
+        for name in ("__init__.py", "settings.py", "task.py", "conf/task/line.yaml")
+    ]
     for name in (*task, "separable.py"):
-        found = re.search(rf"<!-- file: {re.escape(name)} .*? -->\n```\w+\n(.*?)```", PAGES["extending.md"], re.DOTALL)
+        found = re.search(
+            rf"<!-- file: {re.escape(name)} .*? -->\n```\w+\n(.*?)```",
+            PAGES["extending.md"],
+            re.DOTALL,
+        )
         assert found is not None, name
         assert found[1] == (ROOT / "tests" / "outside" / name).read_text(encoding="utf-8")
 
@@ -81,7 +100,10 @@ def test_the_messages_that_the_pages_on_problems_quote_are_those_of_the_code() -
         message
         for name, page in PAGES.items()
         if name.startswith("problems/")
-        for message in [*re.findall(r"^\| `([^`=]+)` \|", page, re.MULTILINE), *re.findall(r"```text\n(.*)\n```", page)]
+        for message in [
+            *re.findall(r"^\| `([^`=]+)` \|", page, re.MULTILINE),
+            *re.findall(r"```text\n(.*)\n```", page),
+        ]
     ]
     assert len(quoted) > 10
     for message in quoted:

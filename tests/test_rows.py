@@ -47,5 +47,9 @@ def test_every_row_that_a_test_names_is_listed() -> None:
 
 
 def test_every_listed_row_has_a_test_or_names_a_command() -> None:
-    bare = [row for row, promise in listed().items() if row not in proved() and not COMMAND.search(promise)]
+    bare = [
+        row
+        for row, promise in listed().items()
+        if row not in proved() and not COMMAND.search(promise)
+    ]
     assert not bare, f"no test names {', '.join(bare)}"

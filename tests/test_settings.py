@@ -1,4 +1,6 @@
-"""Declared settings: each is refused outside its words or its range, and told by the help as the check knows it."""
+"""Declared settings: each is refused outside its words or its range,
+and told by the help as the check knows it.
+"""
 
 import importlib
 import re
@@ -84,7 +86,9 @@ def test_others_are_refused_in_one_line(given: dict[str, Any], message: str) -> 
         ("(-inf, inf)", (-1e300, 0), (inf, -inf, nan), "finite"),
     ],
 )
-def test_an_interval(interval: str, inside: tuple[float, ...], outside: tuple[float, ...], words: str) -> None:
+def test_an_interval(
+    interval: str, inside: tuple[float, ...], outside: tuple[float, ...], words: str
+) -> None:
     assert all(value in Interval(interval) for value in inside)
     assert not any(value in Interval(interval) for value in outside)
     assert str(Interval(interval)) == words
@@ -101,7 +105,10 @@ def nested(kind: type, prefix: str = "") -> Iterator[tuple[str, type]]:
 
 def configurations() -> list[tuple[str, type]]:
     """All dataclasses of all commands and tasks, by the beginning of their keys."""
-    for module in (*(f"hexlit.commands.{name}" for name in COMMANDS), "hexlit.commands.htp_program"):
+    for module in (
+        *(f"hexlit.commands.{name}" for name in COMMANDS),
+        "hexlit.commands.htp_program",
+    ):
         importlib.import_module(module)
     tasks.register(["task=forecast,classify"])
     store = ConfigStore.instance()
@@ -112,12 +119,16 @@ def configurations() -> list[tuple[str, type]]:
 
 CONFIGURATIONS = configurations()
 every_configuration = pytest.mark.parametrize(
-    ("prefix", "kind"), CONFIGURATIONS, ids=[f"{prefix}{kind.__name__}" for prefix, kind in CONFIGURATIONS]
+    ("prefix", "kind"),
+    CONFIGURATIONS,
+    ids=[f"{prefix}{kind.__name__}" for prefix, kind in CONFIGURATIONS],
 )
 
 
 @every_configuration
-def test_every_declared_word_is_checked_and_no_other_check_has_words(prefix: str, kind: type) -> None:
+def test_every_declared_word_is_checked_and_no_other_check_has_words(
+    prefix: str, kind: type
+) -> None:
     """An odd text is refused by the words of its field, or for another reason than words."""
     for one in fields(kind):
         words = one.metadata.get(WORDS)
@@ -155,9 +166,15 @@ def test_a_section_is_no_value() -> None:
 
 
 def test_one_module_alone_writes_the_message() -> None:
-    """So no check of words has an undeclared list: what lies outside of dataclasses calls `check_word`."""
+    """So no check of words has an undeclared list:
+    what lies outside of dataclasses calls `check_word`.
+    """
     writes = re.compile(r"choose ((one|some) of )?\{|must be (one|some) of \{")
-    found = [path for path in sorted(PACKAGE.rglob("*.py")) if writes.search(path.read_text(encoding="utf-8"))]
+    found = [
+        path
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if writes.search(path.read_text(encoding="utf-8"))
+    ]
     assert [path.relative_to(PACKAGE).as_posix() for path in found] == ["settings.py"]
 
 

@@ -1,4 +1,5 @@
-"""Settings that are refused for a reason of their own, most of them for what they are together with others.
+"""Settings that are refused for a reason of their own, most of them for what they are together with
+others.
 
 Words and ranges are checked for all settings in tests/test_settings.py.
 """
@@ -21,48 +22,121 @@ from hexlit.training.config import TrainerConfig
     ("kind", "settings", "said"),
     [
         (TextDataConfig, {"text": ""}, "data.text='', data.label='label': name two columns"),
-        (TextDataConfig, {"label": "text"}, "data.text='text', data.label='text': name two columns"),
-        (TextDataConfig, {"validation_share": 0.3}, "data.validation_share=0.3: with data.train_share=0.7 nothing is"),
-        (TextNetConfig, {"kind": "transformer", "width": 30}, "net.width=30: must be a multiple of net.heads=4"),
-        (TextNetConfig, {"kind": "transformer", "width": 9, "heads": 3}, "net.width=9: must be even"),
+        (
+            TextDataConfig,
+            {"label": "text"},
+            "data.text='text', data.label='text': name two columns",
+        ),
+        (
+            TextDataConfig,
+            {"validation_share": 0.3},
+            "data.validation_share=0.3: with data.train_share=0.7 nothing is",
+        ),
+        (
+            TextNetConfig,
+            {"kind": "transformer", "width": 30},
+            "net.width=30: must be a multiple of net.heads=4",
+        ),
+        (
+            TextNetConfig,
+            {"kind": "transformer", "width": 9, "heads": 3},
+            "net.width=9: must be even",
+        ),
         (ForecastDataConfig, {"time": []}, r"data.time=\[\]"),
         (ForecastDataConfig, {"targets": []}, r"data.targets=\[\]"),
-        (ForecastDataConfig, {"features": ["temp"]}, "data: temp stands twice in data.time, series"),
+        (
+            ForecastDataConfig,
+            {"features": ["temp"]},
+            "data: temp stands twice in data.time, series",
+        ),
         (ForecastDataConfig, {"series": "temp"}, "data: temp stands twice in data.time, series"),
         (ForecastDataConfig, {"horizons": [6, 1]}, r"data.horizons=\[6, 1\]: each once, in order"),
-        (ForecastDataConfig, {"horizons": [1, 48]}, r"\[1, 48\]: each once, in order, and none beyond data.horizon=24"),
-        (ForecastDataConfig, {"validation_share": 0.3}, "data.validation_share=0.3: with data.train_share=0.7 nothing"),
-        (ForecastDataConfig, {"timezone": "Mars/Crater"}, "data.timezone=Mars/Crater: no time zone"),
+        (
+            ForecastDataConfig,
+            {"horizons": [1, 48]},
+            r"\[1, 48\]: each once, in order, and none beyond data.horizon=24",
+        ),
+        (
+            ForecastDataConfig,
+            {"validation_share": 0.3},
+            "data.validation_share=0.3: with data.train_share=0.7 nothing",
+        ),
+        (
+            ForecastDataConfig,
+            {"timezone": "Mars/Crater"},
+            "data.timezone=Mars/Crater: no time zone",
+        ),
         (ForecastNetConfig, {"third": 32}, "net.third=32: a third layer follows a second one"),
         (ForecastNetConfig, {"trend": 4}, "net.trend=4: an odd number"),
-        (ForecastNetConfig, {"kind": "transformer", "hidden": 30}, "net.hidden=30: must be a multiple of net.heads=4"),
-        (ForecastNetConfig, {"kind": "transformer", "hidden": 9, "heads": 3}, "net.hidden=9: must be even"),
+        (
+            ForecastNetConfig,
+            {"kind": "transformer", "hidden": 30},
+            "net.hidden=30: must be a multiple of net.heads=4",
+        ),
+        (
+            ForecastNetConfig,
+            {"kind": "transformer", "hidden": 9, "heads": 3},
+            "net.hidden=9: must be even",
+        ),
         (DataConfig, {"source": "games"}, "hexlit games import"),
         (DataConfig, {"mix_share": 0.5}, "data.path=FOLDER"),
-        (DataConfig, {"path": "x", "source": "games", "mix_share": 0.5}, "data.mix_share=0.5: mixes games into self"),
-        (DataConfig, {"path": "games"}, "data.path=games: self-play reads it only with data.mix_share"),
-        *((AcceleratorConfig, {"device": name}, f"accelerator.device={name}: ") for name in ("gpu", "cuda:x")),
-        (AcceleratorConfig, {"device": "mps", "devices": 2}, "accelerator.devices=2: accelerator.device=mps is one"),
-        (AcceleratorConfig, {"device": "cuda:1", "devices": 2}, "accelerator.devices=2: .*device=cuda:1 is one device"),
+        (
+            DataConfig,
+            {"path": "x", "source": "games", "mix_share": 0.5},
+            "data.mix_share=0.5: mixes games into self",
+        ),
+        (
+            DataConfig,
+            {"path": "games"},
+            "data.path=games: self-play reads it only with data.mix_share",
+        ),
+        *(
+            (AcceleratorConfig, {"device": name}, f"accelerator.device={name}: ")
+            for name in ("gpu", "cuda:x")
+        ),
+        (
+            AcceleratorConfig,
+            {"device": "mps", "devices": 2},
+            "accelerator.devices=2: accelerator.device=mps is one",
+        ),
+        (
+            AcceleratorConfig,
+            {"device": "cuda:1", "devices": 2},
+            "accelerator.devices=2: .*device=cuda:1 is one device",
+        ),
         (
             AcceleratorConfig,
             {"cudnn_benchmark": True, "deterministic": True},
             "accelerator.cudnn_benchmark=true: .* accelerator.deterministic=true",
         ),
-        (SelfPlayConfig, {"devices": "others", "workers": 0}, "selfplay.devices=others: needs processes on this"),
-        (SelfPlayConfig, {"devices": "others", "where": "ray"}, "selfplay.devices=others: needs processes on this"),
+        (
+            SelfPlayConfig,
+            {"devices": "others", "workers": 0},
+            "selfplay.devices=others: needs processes on this",
+        ),
+        (
+            SelfPlayConfig,
+            {"devices": "others", "where": "ray"},
+            "selfplay.devices=others: needs processes on this",
+        ),
         (WandbConfig, {"project": "a/b"}, "logger.wandb.project='a/b': a name without any of"),
         *(
             (TrainerConfig, {"max_time": text}, "00:30:00")
             for text in ("abc", "30", "5:00", "1:2:3:4:5", "-1:00:00", "00:30:00s", "")
         ),
         *(
-            (HexTrainConfig, {"accelerator": AcceleratorConfig(persistent_workers=wanted)}, "workers: has no effect")
+            (
+                HexTrainConfig,
+                {"accelerator": AcceleratorConfig(persistent_workers=wanted)},
+                "workers: has no effect",
+            )
             for wanted in (True, False)
         ),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_by_its_name(kind: type, settings: dict[str, Any], said: str) -> None:
+def test_a_setting_that_cannot_be_is_refused_by_its_name(
+    kind: type, settings: dict[str, Any], said: str
+) -> None:
     with pytest.raises(UsageError, match=said) as caught:
         kind(**settings)
     assert "\n" not in str(caught.value)

@@ -1,6 +1,8 @@
-"""Two hosts of a network of their own, made of this machine: network namespaces, as containers have them.
+"""Two hosts of a network of their own, made of this machine: network namespaces, as containers have
+them.
 
-Each has an address and a name that the other can resolve. They share processors, files and the users of this machine.
+Each has an address and a name that the other can resolve. They share processors, files and the
+users of this machine.
 """
 
 import os
@@ -46,7 +48,9 @@ def missing() -> str | None:
     if not (shutil.which("ip") and shutil.which("unshare")):
         return "ip is not installed: apt-get install -y iproute2 util-linux"
     probe = f"hexlit-{secrets.token_hex(3)}"
-    done = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["ip", "netns", "add", probe], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         return f"no network namespace can be made, which root may: {done.stderr.strip()}"
     _ip("netns", "delete", probe)
@@ -55,9 +59,13 @@ def missing() -> str | None:
 
 @contextmanager
 def two_hosts() -> Iterator[tuple[Host, Host]]:
-    """Two hosts that reach each other, and nothing else; whatever runs there is ended, and nothing of them is left."""
+    """Two hosts that reach each other, and nothing else;
+    whatever runs there is ended, and nothing of them is left.
+    """
     mark = secrets.token_hex(3)
-    hosts = tuple(Host(f"host{number}-{mark}", f"10.86.77.{number}", f"hx{number}{mark}") for number in (1, 2))
+    hosts = tuple(
+        Host(f"host{number}-{mark}", f"10.86.77.{number}", f"hx{number}{mark}") for number in (1, 2)
+    )
     first, second = hosts
     with ExitStack() as left:
         for host in hosts:

@@ -1,4 +1,6 @@
-"""Reads what a run has left in its W&B folder, offline, by W&B's own reader (`wandb leet inspect`)."""
+"""Reads what a run has left in its W&B folder,
+offline, by W&B's own reader (`wandb leet inspect`).
+"""
 
 import json
 import subprocess
@@ -61,7 +63,9 @@ def offline_runs(folder: Path) -> list[OfflineRun]:
     """The sessions of all runs below `folder`, the oldest first."""
     return [
         read_run(path)
-        for path in sorted(folder.rglob("offline-run-*/*.wandb"), key=lambda path: path.stat().st_mtime_ns)
+        for path in sorted(
+            folder.rglob("offline-run-*/*.wandb"), key=lambda path: path.stat().st_mtime_ns
+        )
     ]
 
 
@@ -91,9 +95,14 @@ def read_run(path: Path) -> OfflineRun:
         config={name: value for name, value in told["config"].items() if name != "_wandb"},
         summary=told["summary"],
         rows=tuple(_row(record) for record in by_type.get("history", [])),
-        axes={_name(metric): metric["step_metric"] for metric in metrics if "step_metric" in metric},
+        axes={
+            _name(metric): metric["step_metric"] for metric in metrics if "step_metric" in metric
+        },
         best={
-            _name(metric): best for metric in metrics for best in ("max", "min") if metric.get("summary", {}).get(best)
+            _name(metric): best
+            for metric in metrics
+            for best in ("max", "min")
+            if metric.get("summary", {}).get(best)
         },
         artifacts=tuple(_artifact(record) for record in by_type.get("artifact", [])),
     )
@@ -101,7 +110,9 @@ def read_run(path: Path) -> OfflineRun:
 
 @cache
 def inspected(path: Path, *flags: str) -> str:
-    """Output of `wandb leet inspect --json PATH`; its program is called itself, which saves W&B's import."""
+    """Output of `wandb leet inspect --json PATH`;
+    its program is called itself, which saves W&B's import.
+    """
     command = [get_core_path(), "leet", "inspect", "--no-observability", "--json", *flags]
     command += ["--run-file", str(path), str(path.parent)]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout

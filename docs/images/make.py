@@ -2,8 +2,8 @@
 
     python docs/images/make.py CHECKPOINT TARGET.svg
 
-CHECKPOINT is a network of Hex: a run's folder or a file. Each half has a paper of its own, so that it reads alike on a
-light and on a dark page.
+CHECKPOINT is a network of Hex: a run's folder or a file. Each half has a paper of its own, so that
+it reads alike on a light and on a dark page.
 """
 
 import sys

@@ -27,15 +27,20 @@ ROUND_SECONDS = 0.005
 """Shortest time that the clock measures."""
 
 
-def cached_choice(of: Mapping[str, Any], names: Sequence[str], measure: Callable[[], dict[str, float]]) -> str:
-    """The fastest name for `of` on this machine, from an earlier measurement; measured now if there is none.
+def cached_choice(
+    of: Mapping[str, Any], names: Sequence[str], measure: Callable[[], dict[str, float]]
+) -> str:
+    """The fastest name for `of` on this machine, from an earlier measurement; measured now if there
+    is none.
 
-    A choice stays, so that the same run gives the same result again. If several processes ask at once, one measures and
-    the others wait. A damaged file is measured again. If the file cannot be written, the first name is taken without
-    measurement: a choice that cannot be saved could differ the next time.
+    A choice stays, so that the same run gives the same result again. If several processes ask at
+    once, one measures and the others wait. A damaged file is measured again. If the file cannot be
+    written, the first name is taken without measurement: a choice that cannot be saved could differ
+    the next time.
 
     Args:
-        of: everything that the choice depends on, beside the names, the processor, the versions of torch and Numba.
+        of: everything that the choice depends on, beside the names, the processor, the versions of
+            torch and Numba.
         names: the options; the first is preferred among equals.
         measure: seconds of the same work by name; a name that does not work may be absent.
     """
@@ -43,7 +48,10 @@ def cached_choice(of: Mapping[str, Any], names: Sequence[str], measure: Callable
         return names[0]
     parts = {
         "processor": processor_identity(),
-        "instructions": [torch.backends.cpu.get_cpu_capability(), os.environ.get("ONEDNN_MAX_CPU_ISA", "")],
+        "instructions": [
+            torch.backends.cpu.get_cpu_capability(),
+            os.environ.get("ONEDNN_MAX_CPU_ISA", ""),
+        ],
         "versions": {name: version(name) for name in ("torch", "numba")},
     }
     # With the names: who may choose among others leaves this choice as it is.
@@ -66,12 +74,16 @@ def cached_choice(of: Mapping[str, Any], names: Sequence[str], measure: Callable
             write_text_atomic(path, json.dumps(known, indent=1) + "\n")
             return choice
     except OSError as error:
-        log.warning("%s cannot be written (%s): %s is taken, unmeasured", path, error.strerror, names[0])
+        log.warning(
+            "%s cannot be written (%s): %s is taken, unmeasured", path, error.strerror, names[0]
+        )
         return names[0]
 
 
 def fastest(names: Sequence[str], seconds: dict[str, float], margin: float = 0.05) -> str:
-    """The name with the least seconds; the first of `names` unless another is faster by more than `margin`."""
+    """The name with the least seconds;
+    the first of `names` unless another is faster by more than `margin`.
+    """
     worked = [name for name in names if name in seconds]
     if not worked:
         return names[0]
@@ -84,7 +96,9 @@ def timed_in_turn(
     clock: Callable[[], float] = time.perf_counter,
     seconds: float = MEASURED_SECONDS,
 ) -> dict[str, list[float]]:
-    """Seconds of each of `calls`, by name, in rounds in which they take turns for `seconds`; each is called before."""
+    """Seconds of each of `calls`, by name,
+    in rounds in which they take turns for `seconds`; each is called before.
+    """
     times: dict[str, list[float]] = {name: [] for name in calls}
     counts = {}
     for name, call in calls.items():

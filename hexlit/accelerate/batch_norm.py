@@ -13,7 +13,8 @@ from hexlit.accelerate.collectives import are_several
 
 
 class RankedBatchNorm2d(nn.BatchNorm2d):
-    """`nn.BatchNorm2d` over the examples of all ranks, `[B, C, h, w]` on each; with one rank it is the same.
+    """`nn.BatchNorm2d` over the examples of all ranks, `[B, C, h, w]` on each; with one rank it is
+    the same.
 
     Every rank has as many forward and backward passes in training as the others.
     """
@@ -29,7 +30,9 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
         counts, means, variances = _EveryRank.apply(own).unbind(1)  # type: ignore[no-untyped-call]  # [ranks, C] each
         total = counts.sum(0)
         mean = (counts * means).sum(0) / total
-        variance = (counts * (variances + (means - mean) ** 2)).sum(0) / total  # Chan, Golub & LeVeque 1979
+        variance = (counts * (variances + (means - mean) ** 2)).sum(
+            0
+        ) / total  # Chan, Golub & LeVeque 1979
         with torch.no_grad():
             unbiased = variance * total / (total - 1).clamp_min(1)
             self.running_mean.lerp_(mean, self.momentum)  # type: ignore[arg-type, union-attr]
@@ -42,7 +45,9 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
 
 
 class _EveryRank(torch.autograd.Function):
-    """The tensor `[...]` of every rank as `[ranks, ...]`. Gradients of all ranks flow back to the tensor's own rank."""
+    """The tensor `[...]` of every rank as `[ranks, ...]`.
+    Gradients of all ranks flow back to the tensor's own rank.
+    """
 
     @staticmethod
     def forward(context: Any, own: Tensor) -> Tensor:
@@ -58,7 +63,8 @@ class _EveryRank(torch.autograd.Function):
 
 
 def over_ranks(net: nn.Module) -> None:
-    """Let every batch norm of images in `net` cover all ranks. Parameters and statistics stay the same tensors.
+    """Let every batch norm of images in `net` cover all ranks. Parameters and statistics stay the
+    same tensors.
 
     Their names in a checkpoint stay the same too.
     """

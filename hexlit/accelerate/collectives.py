@@ -1,4 +1,6 @@
-"""Exchange between the ranks of a run: all make the same calls in the same order. A single rank gets its own value."""
+"""Exchange between the ranks of a run:
+all make the same calls in the same order. A single rank gets its own value.
+"""
 
 import logging
 import os
@@ -30,10 +32,11 @@ _SECONDS_BETWEEN_ATTEMPTS = 0.1
 
 
 def rendezvous(place: Ranks, timeout: timedelta) -> Any:
-    """Wait until all ranks of the run are there; signals, such as Ctrl-C, work meanwhile, unlike in torch's own wait.
+    """Wait until all ranks of the run are there; signals, such as Ctrl-C, work meanwhile, unlike in
+    torch's own wait.
 
-    After `PATIENCE` seconds one line names the missing ranks. torch joins the server of the returned store afterwards,
-    so the store has to be kept as long as the ranks work together.
+    After `PATIENCE` seconds one line names the missing ranks. torch joins the server of the
+    returned store afterwards, so the store has to be kept as long as the ranks work together.
 
     Raises:
         UsageError: a rank is missing after `timeout`, or another program uses the port.
@@ -51,23 +54,35 @@ def rendezvous(place: Ranks, timeout: timedelta) -> Any:
             return store
         waited = time.monotonic() - began
         if waited > PATIENCE and not said:
-            log.warning("%s; to train in one process, unset that variable", _whom(place, store, keys))
+            log.warning(
+                "%s; to train in one process, unset that variable", _whom(place, store, keys)
+            )
             said = True
         if waited > timeout.total_seconds():
-            raise UsageError(f"{_whom(place, store, keys)}, which did not come within accelerator.rank_timeout")
+            raise UsageError(
+                f"{_whom(place, store, keys)}, which did not come within accelerator.rank_timeout"
+            )
         time.sleep(_SECONDS_BETWEEN_ATTEMPTS)
 
 
 def _whom(place: Ranks, store: Any, keys: list[str]) -> str:
-    """Whom the rank at `place` waits for: those without a key in the `store`; the first rank while there is none."""
-    missing = [0] if store is None else [rank for rank, key in enumerate(keys) if not store.check([key])]
+    """Whom the rank at `place` waits for:
+    those without a key in the `store`; the first rank while there is none.
+    """
+    missing = (
+        [0] if store is None else [rank for rank, key in enumerate(keys) if not store.check([key])]
+    )
     return f"{place.origin}: waits for rank {', '.join(map(str, missing))} at {place.address}:{place.port}"
 
 
 def _store_of(place: Ranks, timeout: timedelta) -> Any:
     """The store of torch at the first rank, or of torchrun; None while nothing answers there."""
     serves = place.writes and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
-    where: dict[str, Any] = {"host_name": place.address, "port": place.port, "world_size": place.size}
+    where: dict[str, Any] = {
+        "host_name": place.address,
+        "port": place.port,
+        "world_size": place.size,
+    }
     try:
         if not serves:  # torch's client would print every attempt
             socket.create_connection((place.address, place.port), timeout=1.0).close()
@@ -77,7 +92,9 @@ def _store_of(place: Ranks, timeout: timedelta) -> Any:
         return None
     except RuntimeError as error:
         if serves:
-            raise UsageError(f"MASTER_PORT={place.port}: another program uses it on {place.address}") from error
+            raise UsageError(
+                f"MASTER_PORT={place.port}: another program uses it on {place.address}"
+            ) from error
         return None
 
 
@@ -87,7 +104,9 @@ def are_several() -> bool:
 
 
 def barrier() -> None:
-    """Wait for the others. Signals, such as Ctrl-C, work meanwhile; inside a wait of gloo they would not."""
+    """Wait for the others. Signals, such as Ctrl-C,
+    work meanwhile; inside a wait of gloo they would not.
+    """
     if are_several():
         arriving = dist.all_reduce(torch.zeros(1), async_op=True)
         while not arriving.is_completed():
@@ -123,10 +142,14 @@ def all_gather(value: T) -> list[T]:
 
 
 def all_gather_rows(rows: list[Any]) -> list[Any]:
-    """The `rows` of all ranks in one list: tensors or tuples of tensors. Those of other ranks are on the cpu."""
+    """The `rows` of all ranks in one list:
+    tensors or tuples of tensors. Those of other ranks are on the cpu.
+    """
     if not are_several():
         return rows
-    here: list[Any] = [row.cpu() if isinstance(row, Tensor) else tuple(part.cpu() for part in row) for row in rows]
+    here: list[Any] = [
+        row.cpu() if isinstance(row, Tensor) else tuple(part.cpu() for part in row) for row in rows
+    ]
     return [row for part in all_gather(here) for row in part]
 
 

@@ -17,12 +17,19 @@ log = logging.getLogger(__name__)
 def autocast(profile: DeviceProfile) -> torch.autocast:
     """The context of a training's forward pass; with `32-true` it does nothing."""
     dtype = torch.bfloat16 if profile.precision == "bf16-mixed" else torch.float16
-    return torch.autocast(profile.device.type, dtype=dtype, enabled=profile.precision != "32-true", cache_enabled=False)
+    return torch.autocast(
+        profile.device.type,
+        dtype=dtype,
+        enabled=profile.precision != "32-true",
+        cache_enabled=False,
+    )
 
 
 @contextmanager
 def unchanged(net: nn.Module) -> Iterator[None]:
-    """Restore, at the end of the block, the buffers of `net` and torch's random numbers, and drop gradients."""
+    """Restore, at the end of the block,
+    the buffers of `net` and torch's random numbers, and drop gradients.
+    """
     buffers = [buffer.clone() for buffer in net.buffers()]
     try:
         with torch.random.fork_rng(devices=[]):
@@ -41,9 +48,9 @@ def compile_for_training(
 
     `dynamic` compiles one kernel for inputs of any shape; without it every shape has its own.
 
-    `trial()` runs `net` on a batch of the coming size and returns a loss; its forward and backward pass are compiled.
-    Weights, buffers and torch's random numbers stay as they were. If compiling fails, one warning says why and the
-    network stays uncompiled.
+    `trial()` runs `net` on a batch of the coming size and returns a loss; its forward and backward
+    pass are compiled. Weights, buffers and torch's random numbers stay as they were. If compiling
+    fails, one warning says why and the network stays uncompiled.
 
     Returns:
         Seconds of compiling; None if it failed.
@@ -63,6 +70,8 @@ def compile_for_training(
             raise
         net._compiled_call_impl = None
         why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        log.warning("accelerator.compile=true: torch.compile fails here (%s); continuing without it", why)
+        log.warning(
+            "accelerator.compile=true: torch.compile fails here (%s); continuing without it", why
+        )
         return None
     return time.monotonic() - started

@@ -11,7 +11,8 @@ COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-
 
 @dataclass
 class AcceleratorConfig(Settings, section="accelerator"):
-    """Choices for the hardware; `build_profile` replaces `auto` and null by values for the chosen device.
+    """Choices for the hardware; `build_profile` replaces `auto` and null by values for the chosen
+    device.
 
     Raises:
         UsageError: a value is out of range; the message names the dotted key.
@@ -21,29 +22,36 @@ class AcceleratorConfig(Settings, section="accelerator"):
     """Device. auto takes the first one that is there: cuda, mps or cpu."""
 
     devices: int | None = number(None, "[1, inf)")
-    """Number of devices that train together, each with a process (rank) of its own: cuda's first ones, or parts of the
-    cpu. Null: the number of processes that torchrun or srun has started, else 1. Each holds the whole network; FSDP is
-    out of scope."""
+    """Number of devices that train together, each with a process (rank) of its own: cuda's first
+    ones, or parts of the cpu. Null: the number of processes that torchrun or srun has started, else
+    1. Each holds the whole network; FSDP is out of scope.
+    """
 
     precision: str = one_of(("auto", "32-true", "bf16-mixed", "16-mixed"), "auto")
     """Precision of training. Parameters stay fp32 in all of them."""
 
     inference_precision: str = one_of(("auto", "fp32", "bf16", "fp16"), "auto")
-    """Number format of evaluating the network. `auto`: the device's faster one; on a cpu also float32 by `winograd`,
-    where that measures faster."""
+    """Number format of evaluating the network. `auto`: the device's faster one; on a cpu also
+    float32 by `winograd`, where that measures faster.
+    """
 
     matmul_precision: str = one_of(("highest", "high", "medium"), "high")
     """Inner precision of fp32 products, as in `torch.set_float32_matmul_precision`."""
 
     channels_last: bool | None = None
-    """Whether images have the memory layout NHWC (true) or NCHW (false). Null: the better one for the device."""
+    """Whether images have the memory layout NHWC (true) or NCHW (false).
+    Null: the better one for the device.
+    """
 
     cudnn_benchmark: bool | None = None
-    """Whether cuDNN tries its convolutions and keeps the fastest. Null: true on cuda unless `deterministic`."""
+    """Whether cuDNN tries its convolutions and keeps the fastest.
+    Null: true on cuda unless `deterministic`.
+    """
 
     deterministic: bool = False
-    """Whether cuda uses operators with repeatable results, which are slower; it warns where there is none. The cpu
-    always does."""
+    """Whether cuda uses operators with repeatable results, which are slower; it warns where there
+    is none. The cpu always does.
+    """
 
     compile: bool = False
     """Whether to compile the network for training; takes up to a minute at the start."""
@@ -52,58 +60,81 @@ class AcceleratorConfig(Settings, section="accelerator"):
     """Mode of `torch.compile`."""
 
     inference: str = one_of(("auto", "eager", "fused", "winograd", "graph", "compile"), "auto")
-    """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused and winograd
-    (fp32 only). On a CPU auto is the faster of these two, measured once and remembered."""
+    """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also
+    fused and winograd (fp32 only). On a CPU auto is the faster of these two, measured once and
+    remembered.
+    """
 
     train_batch: int | None = number(None, "[1, inf)")
-    """Examples in one optimisation step. Null: the recipe's `data.batch`, the same on every device."""
+    """Examples in one optimisation step. Null:
+    the recipe's `data.batch`, the same on every device.
+    """
 
     micro_batch: int | None = number(None, "[1, inf)")
-    """Most examples that go through the network at once in training, on each device. The gradients of a step are added
-    up over its micro-batches. It halves by itself when a single device runs out of memory. Null: the whole batch."""
+    """Most examples that go through the network at once in training, on each device. The gradients
+    of a step are added up over its micro-batches. It halves by itself when a single device runs out
+    of memory. Null: the whole batch.
+    """
 
     evaluation_batch: int | None = number(None, "[1, inf)")
     """Examples in one call when the network is only evaluated. Null: the device's default."""
 
     checkpoint_gradients: bool = False
-    """Whether to compute activations again in the backward pass: less memory for about a quarter more time."""
+    """Whether to compute activations again in the backward pass:
+    less memory for about a quarter more time.
+    """
 
     fused_optimizer: bool | None = None
     """Whether an optimizer's update is one kernel. Null: yes, if the optimizer has one."""
 
     workers: int | None = number(None, "[0, inf)")
-    """Number of processes that load data; 0: the main process loads. Null: the default of task and device."""
+    """Number of processes that load data; 0:
+    the main process loads. Null: the default of task and device.
+    """
 
     prefetch: int | None = number(None, "[1, inf)")
-    """Batches that each loading process prepares ahead. Null: 2. No effect without such processes."""
+    """Batches that each loading process prepares ahead.
+    Null: 2. No effect without such processes.
+    """
 
     persistent_workers: bool | None = None
-    """Whether loading processes stay alive between epochs. Null: yes, if there are any. Hex has another data set and
-    loader each epoch, and refuses it."""
+    """Whether loading processes stay alive between epochs. Null: yes, if there are any. Hex has
+    another data set and loader each epoch, and refuses it.
+    """
 
     pin_memory: bool | None = None
-    """Whether host batches are page-locked, which only cuda supports. Null: true on cuda and false elsewhere."""
+    """Whether host batches are page-locked,
+    which only cuda supports. Null: true on cuda and false elsewhere.
+    """
 
     memory_cap: float | None = number(None, "(0, inf)", unit="GiB")
-    """Most device memory that torch may take, in GiB; only cuda and mps support it. Null: no limit."""
+    """Most device memory that torch may take, in GiB;
+    only cuda and mps support it. Null: no limit.
+    """
 
     memory_warning: float = number(8000.0, "(0, inf)", unit="MB")
     """Memory of host or device, in MB (10^6 bytes), above which an epoch gets a warning."""
 
     rank_timeout: float = number(30.0, "(0, inf)", unit="minutes")
-    """Longest wait of a rank for another one, in minutes; the first rank evaluates alone while the others wait. A host
-    that has fallen silent ends the run after this time."""
+    """Longest wait of a rank for another one, in minutes; the first rank evaluates alone while the
+    others wait. A host that has fallen silent ends the run after this time.
+    """
 
     threads: int = number(0, "[0, inf)")
-    """CPU threads of torch and of all other computations. 0: all cores that this process may use, for the steps of
-    training as many of them as are fastest, measured once."""
+    """CPU threads of torch and of all other computations. 0: all cores that this process may use,
+    for the steps of training as many of them as are fastest, measured once.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.devices or 1) > 1 and (self.device == "mps" or self.device.startswith("cuda:")):
-            raise UsageError(f"accelerator.devices={self.devices}: accelerator.device={self.device} is one device")
+            raise UsageError(
+                f"accelerator.devices={self.devices}: accelerator.device={self.device} is one device"
+            )
         if self.cudnn_benchmark and self.deterministic:
-            raise UsageError("accelerator.cudnn_benchmark=true: excludes accelerator.deterministic=true; choose one")
+            raise UsageError(
+                "accelerator.cudnn_benchmark=true: excludes accelerator.deterministic=true; choose one"
+            )
 
 
 @dataclass(frozen=True)

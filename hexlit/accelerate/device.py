@@ -19,24 +19,28 @@ def choose_device(
 ) -> torch.device:
     """The device to work on, tested with a small product first.
 
-    `cuda`, `cuda:0` and `torch.device("cuda")` all give `torch.device("cuda:0")`, unless `card` is another number.
-    `auto` takes the first existing one of cuda, mps and cpu. If its test fails, it takes the cpu and one warning says
-    why.
+    `cuda`, `cuda:0` and `torch.device("cuda")` all give `torch.device("cuda:0")`, unless `card` is
+    another number. `auto` takes the first existing one of cuda, mps and cpu. If its test fails, it
+    takes the cpu and one warning says why.
 
     Args:
         requested: its name.
         card: number of the cuda device where the name has none.
-        shares_a_study: the results of this run are compared with others, so it does not evade a full device.
+        shares_a_study: the results of this run are compared with others, so it does not evade a
+            full device.
 
     Raises:
-        UsageError: a device named explicitly is missing or fails its test; the message tells what to do. Or a run that
-            shares a study has no memory on its device.
+        UsageError: a device named explicitly is missing or fails its test; the message tells what
+            to do. Or a run that shares a study has no memory on its device.
     """
     name = str(requested)
     check_word("accelerator.device", name, DEVICES)
     cuda = torch.device("cuda", card)
     if name == "auto":
-        device = next((one for one in (cuda, torch.device("mps")) if not why_missing(one)), torch.device("cpu"))
+        device = next(
+            (one for one in (cuda, torch.device("mps")) if not why_missing(one)),
+            torch.device("cpu"),
+        )
     else:
         device = cuda if name == "cuda" else torch.device(name)
         if reason := why_missing(device):
@@ -45,9 +49,13 @@ def choose_device(
         return device
     if name != "auto":
         reason = f"the device is there but fails a small matrix product ({failure})"
-        raise UsageError(f"accelerator.device={name}: {reason}; check its driver or use accelerator.device=cpu")
+        raise UsageError(
+            f"accelerator.device={name}: {reason}; check its driver or use accelerator.device=cpu"
+        )
     if shares_a_study and says_out_of_memory(failure):
-        raise UsageError(f"accelerator.device=auto: {device} has no memory left for this trial ({failure})")
+        raise UsageError(
+            f"accelerator.device=auto: {device} has no memory left for this trial ({failure})"
+        )
     why = "accelerator.device=auto: %s fails a small matrix product (%s); continuing with cpu"
     log.warning(why, device, failure)
     return torch.device("cpu")
@@ -59,7 +67,9 @@ def cuda_devices() -> list[torch.device]:
 
 
 def as_current(device: torch.device) -> contextlib.AbstractContextManager[Any]:
-    """Make `device` the default cuda device of one thread inside a `with` statement; a thread begins with card 0."""
+    """Make `device` the default cuda device of one thread inside a `with` statement;
+    a thread begins with card 0.
+    """
     return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
 
 

@@ -1,4 +1,6 @@
-"""Events on the clock of a device: work that a device does on its own is timed without waiting for it."""
+"""Events on the clock of a device:
+work that a device does on its own is timed without waiting for it.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,14 +12,16 @@ from torch import Tensor
 
 
 class Events:
-    """The clock of a device: events in the queue of cuda, the host's `time.perf_counter` on cpu and mps.
+    """The clock of a device: events in the queue of cuda, the host's `time.perf_counter` on cpu and
+    mps.
 
-    Recording an event of cuda costs microseconds and waits for nothing. The seconds between two of them are the
-    device's own, idle time included. They run from the end of the work before the first event to the end of the work
-    before the second. They add up to the time from the first event to the last.
+    Recording an event of cuda costs microseconds and waits for nothing. The seconds between two of
+    them are the device's own, idle time included. They run from the end of the work before the
+    first event to the end of the work before the second. They add up to the time from the first
+    event to the last.
 
-    `torch.mps.Event.elapsed_time` raises for events that are close together, and recording one commits the buffer of
-    commands, which makes the device wait.
+    `torch.mps.Event.elapsed_time` raises for events that are close together, and recording one
+    commits the buffer of commands, which makes the device wait.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -40,9 +44,11 @@ class Events:
 
 
 def on_its_way(value: Tensor) -> Callable[[], float]:
-    """The number in a tensor of one element, on its way to the host; calling the result waits for its arrival.
+    """The number in a tensor of one element, on its way to the host; calling the result waits for
+    its arrival.
 
-    On cuda it waits only for the work before this call, elsewhere for all work queued when it is called.
+    On cuda it waits only for the work before this call, elsewhere for all work queued when it is
+    called.
     """
     value = value.detach()
     if value.device.type != "cuda":

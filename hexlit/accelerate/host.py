@@ -1,4 +1,6 @@
-"""The host's resources for this process: cores and memory. Imports no torch, so that light commands can use it."""
+"""The host's resources for this process: cores and memory.
+Imports no torch, so that light commands can use it.
+"""
 
 import contextlib
 import hashlib
@@ -18,7 +20,9 @@ CPU_FILE = Path("/proc/cpuinfo")
 
 
 def in_notebook() -> bool:
-    """Whether this process is an IPython kernel, as behind a notebook; a terminal of IPython is none."""
+    """Whether this process is an IPython kernel,
+    as behind a notebook; a terminal of IPython is none.
+    """
     ipython = sys.modules.get("IPython")
     return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
 
@@ -31,13 +35,19 @@ def pid_namespace() -> int:
 
 
 def process_space() -> str:
-    """Space of process numbers: a machine, or a container on it. Equal numbers in equal spaces are the same process."""
+    """Space of process numbers: a machine, or a container on it.
+    Equal numbers in equal spaces are the same process.
+    """
     return f"{socket.gethostname()}/{pid_namespace()}"
 
 
 def usable_cores() -> int:
-    """CPU cores that this process may use: those of the machine, or fewer by its affinity, container or Slurm job."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """CPU cores that this process may use: those of the machine,
+    or fewer by its affinity, container or Slurm job.
+    """
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return min(cores, allocated_cores(os.environ) or cores, quota_cores() or cores)
 
 
@@ -47,17 +57,23 @@ def quota_cores() -> int | None:
         quota, period = map(int, (CGROUPS / "cpu.max").read_text().split())
         return max(1, math.ceil(quota / period))
     with contextlib.suppress(OSError, ValueError):
-        quota, period = (int((CGROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text()) for name in ("quota", "period"))
+        quota, period = (
+            int((CGROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text())
+            for name in ("quota", "period")
+        )
         return max(1, math.ceil(quota / period)) if quota > 0 else None  # -1: no quota
     return None
 
 
 def allocated_cores(environment: Mapping[str, str]) -> int | None:
-    """Cores that Slurm has given to this process: to its task, or to its job on this machine; None outside a job.
+    """Cores that Slurm has given to this process: to its task, or to its job on this machine; None
+    outside a job.
 
     Slurm may leave it to the process to respect the number.
     """
-    names = ["SLURM_CPUS_PER_TASK"] if "SLURM_STEP_ID" in environment else []  # a batch script is no task
+    names = (
+        ["SLURM_CPUS_PER_TASK"] if "SLURM_STEP_ID" in environment else []
+    )  # a batch script is no task
     for name in (*names, "SLURM_CPUS_ON_NODE"):
         value = environment.get(name, "")
         if "SLURM_JOB_ID" in environment and value.isdecimal() and int(value) > 0:
@@ -92,12 +108,21 @@ def free_host_bytes() -> int:
 
 
 def _limit_and_use() -> tuple[int, int]:
-    """Limit of the container, and its use without the file cache, in bytes; without a limit the largest one, and 0."""
+    """Limit of the container, and its use without the file cache,
+    in bytes; without a limit the largest one, and 0.
+    """
     for folder, limit_name, use_name, cache_name in (
         (CGROUPS, "memory.max", "memory.current", "inactive_file"),
-        (CGROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        (
+            CGROUPS / "memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
     ):
-        with contextlib.suppress(OSError, ValueError, KeyError):  # no such version here, or "max": no limit
+        with contextlib.suppress(
+            OSError, ValueError, KeyError
+        ):  # no such version here, or "max": no limit
             limit = int((folder / limit_name).read_text())
             use = int((folder / use_name).read_text())
             lines = (line.split() for line in (folder / "memory.stat").read_text().splitlines())

@@ -1,7 +1,8 @@
-"""The facts about this machine: its devices, what works on them by trying, versions, and how many trials to run.
+"""The facts about this machine: its devices, what works on them by trying, versions, and how many
+trials to run.
 
-Everything is plain values, as JSON has them. A value that is not known is None, never 0, and `reasons` beside it says
-why, by its name. A failing test is a reason, never an exception.
+Everything is plain values, as JSON has them. A value that is not known is None, never 0, and
+`reasons` beside it says why, by its name. A failing test is a reason, never an exception.
 """
 
 import copy
@@ -24,10 +25,21 @@ from torch import Tensor, nn
 
 from hexlit.accelerate.device import choose_device, cuda_devices, trial_failure, why_missing
 from hexlit.accelerate.events import synchronize
-from hexlit.accelerate.host import free_host_bytes, processor_identity, total_host_bytes, usable_cores
+from hexlit.accelerate.host import (
+    free_host_bytes,
+    processor_identity,
+    total_host_bytes,
+    usable_cores,
+)
 from hexlit.accelerate.machine import Nvml, recommended_trials
 from hexlit.accelerate.memory import total_and_free_bytes
-from hexlit.accelerate.precision import DTYPES, cpu_has_bf16, cuda_has_bf16, inference_dtype, training_precision
+from hexlit.accelerate.precision import (
+    DTYPES,
+    cpu_has_bf16,
+    cuda_has_bf16,
+    inference_dtype,
+    training_precision,
+)
 from hexlit.accelerate.profile import restored_settings
 
 TRIAL = {"host_bytes_a_trial": 3 * 2**29, "device_bytes_a_trial": 2 * 2**30}
@@ -59,19 +71,23 @@ Values = dict[str, Any]
 
 
 def inspect_machine(
-    *, compile: bool = True, fused_obstacle: Callable[[], str], on_step: Callable[[str], None] = lambda step: None
+    *,
+    compile: bool = True,
+    fused_obstacle: Callable[[], str],
+    on_step: Callable[[str], None] = lambda step: None,
 ) -> Values:
     """Inspect and test everything.
 
     Args:
         compile: whether to test `torch.compile`, which takes most of the time.
-        fused_obstacle: gives the reason against the fused operators of the CPU; empty if they can be used.
+        fused_obstacle: gives the reason against the fused operators of the CPU; empty if they can
+            be used.
         on_step: called with the name of each test.
 
     Returns:
-        `versions` by name, the `host`, the `devices` (see `inspect_device`), the choice of `accelerator=auto` with its
-        warnings, the advice on `trials` with the size assumed of one, the `seconds` of looking, and the `reasons` of
-        missing versions.
+        `versions` by name, the `host`, the `devices` (see `inspect_device`), the choice of
+        `accelerator=auto` with its warnings, the advice on `trials` with the size assumed of one,
+        the `seconds` of looking, and the `reasons` of missing versions.
     """
     started = time.perf_counter()
     nvml = Nvml(os.environ.get("CUDA_VISIBLE_DEVICES"))
@@ -87,9 +103,14 @@ def inspect_machine(
     resources: Values = {"host memory": (free_host_bytes(), of_host), "cores": (usable_cores(), 1)}
     resources["device memory"] = (own if auto.startswith("cuda") else None, of_device)
     count, limit = recommended_trials(resources)
-    host: Values = {"cores_usable": usable_cores(), "cores_physical": psutil.cpu_count(logical=False)}
+    host: Values = {
+        "cores_usable": usable_cores(),
+        "cores_physical": psutil.cpu_count(logical=False),
+    }
     host |= {"memory_total_bytes": total_host_bytes(), "memory_available_bytes": free_host_bytes()}
-    host["reasons"] = {} if host["cores_physical"] else {"cores_physical": "the system does not tell"}
+    host["reasons"] = (
+        {} if host["cores_physical"] else {"cores_physical": "the system does not tell"}
+    )
     versions, reasons = find_versions(nvml)
     nvml.close()
     return {
@@ -112,10 +133,10 @@ def inspect_device(
 ) -> Values:
     """One device, or a kind of device that is missing; `before` are the earlier ones.
 
-    Beside the names of `OF_A_DEVICE` it has `device`, `available` and the list `precisions`. `smoke` tells whether a
-    small product of whole numbers is right, `training_precision` and `inference_precision` what `auto` takes, `fused`
-    whether the fused operators of the CPU exist and compute correctly. The test of compiling also holds for a later
-    card of the same name.
+    Beside the names of `OF_A_DEVICE` it has `device`, `available` and the list `precisions`.
+    `smoke` tells whether a small product of whole numbers is right, `training_precision` and
+    `inference_precision` what `auto` takes, `fused` whether the fused operators of the CPU exist
+    and compute correctly. The test of compiling also holds for a later card of the same name.
     """
     missing = why_missing(device)
     if missing:
@@ -124,7 +145,13 @@ def inspect_device(
             missing += f" ({nvml.reason or seen})"
         reasons = dict.fromkeys(("available", *OF_A_DEVICE), missing)
         none = dict.fromkeys(OF_A_DEVICE)
-        return {"device": device.type, "available": False, **none, "precisions": [], "reasons": reasons}
+        return {
+            "device": device.type,
+            "available": False,
+            **none,
+            "precisions": [],
+            "reasons": reasons,
+        }
     formats = {dtype: short for short, dtype in DTYPES.items()}
     questions: dict[str, Callable[[], Any]] = {
         "name": lambda: device_name(device),
@@ -145,9 +172,17 @@ def inspect_device(
         if facts[name] is not None:  # an obstacle, or an empty text
             facts[name], reasons[name] = not facts[name], facts[name]
     reasons = {name: why for name, why in reasons.items() if why}
-    like = [one["device"] for one in before if one["name"] == facts["name"] is not None and one["device"] != "cpu"]
+    like = [
+        one["device"]
+        for one in before
+        if one["name"] == facts["name"] is not None and one["device"] != "cpu"
+    ]
     untried = f"not tried: the same card as {like[0]}" if like else "not tried: compile=false"
-    facts["compile"] = probe_compile(device) if compile and not like else _untried(("seconds", "difference"), untried)
+    facts["compile"] = (
+        probe_compile(device)
+        if compile and not like
+        else _untried(("seconds", "difference"), untried)
+    )
     probes = {"product": probe_product(device), "precisions": probe_precisions(device)}
     return {"device": str(device), "available": True, **facts, **probes, "reasons": reasons}
 
@@ -157,15 +192,24 @@ def device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     if platform.system() == "Darwin":
-        return subprocess.check_output(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"], text=True).strip()
+        return subprocess.check_output(
+            ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"], text=True
+        ).strip()
     return processor_identity().rpartition(" ")[0]
 
 
 def find_versions(nvml: Nvml) -> tuple[dict[str, str | None], dict[str, str]]:
     """Versions by name, and the reasons of missing ones."""
-    versions: Values = {"python": platform.python_version(), "os": platform.platform(), "torch": str(torch.__version__)}
+    versions: Values = {
+        "python": platform.python_version(),
+        "os": platform.platform(),
+        "torch": str(torch.__version__),
+    }
     versions |= {package.removesuffix("-core"): version(package) for package in PACKAGES}
-    reasons = {name: f"this torch is built without {title}" for name, title in (("cuda", "CUDA"), ("cudnn", "cuDNN"))}
+    reasons = {
+        name: f"this torch is built without {title}"
+        for name, title in (("cuda", "CUDA"), ("cudnn", "cuDNN"))
+    }
     reasons["driver"] = nvml.reason
     cudnn = torch.backends.cudnn.version() if torch.version.cuda is not None else None  # type: ignore[no-untyped-call]
     numbers = cudnn and f"{cudnn // 10_000}.{cudnn // 100 % 100}.{cudnn % 100}"  # 91002 is 9.10.2
@@ -194,9 +238,13 @@ class TinyNet(nn.Sequential):
     """Images `[B, CHANNELS, n, n]` → `[B]`: convolutions, a norm and a mean."""
 
     def __init__(self, channels: int, slope: float = 0.01) -> None:
-        first, second = (nn.Conv2d(inputs, channels, 3, padding=1) for inputs in (CHANNELS, channels))
+        first, second = (
+            nn.Conv2d(inputs, channels, 3, padding=1) for inputs in (CHANNELS, channels)
+        )
         mean = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 1), nn.Flatten(0)
-        super().__init__(first, nn.BatchNorm2d(channels), nn.LeakyReLU(slope), second, nn.LeakyReLU(slope), *mean)
+        super().__init__(
+            first, nn.BatchNorm2d(channels), nn.LeakyReLU(slope), second, nn.LeakyReLU(slope), *mean
+        )
         self.compiled = False
         """Whether the last call was a compiled one."""
 
@@ -206,7 +254,9 @@ class TinyNet(nn.Sequential):
 
 
 def probe_product(device: torch.device) -> Values:
-    """Multiply two 1000x1000 fp32 matrices on `device`; `largest_error` of an entry against float64 on the CPU."""
+    """Multiply two 1000x1000 fp32 matrices on `device`;
+    `largest_error` of an entry against float64 on the CPU.
+    """
 
     def probe() -> tuple[Values, str]:
         generator = torch.Generator().manual_seed(0)
@@ -222,11 +272,13 @@ def probe_product(device: torch.device) -> Values:
 
 
 def probe_precisions(device: torch.device) -> list[Values]:
-    """Try fp32, bf16 and fp16, in this order: forward and backward of a small convolutional net under autocast.
+    """Try fp32, bf16 and fp16, in this order: forward and backward of a small convolutional net
+    under autocast.
 
-    `works` tells whether it ran in this format, with gradients near those in fp32: `difference` is their distance, as a
-    share of their length. `seconds` is the shortest time of a step (other programs can only lengthen it), and
-    `times_fp32` a multiple of fp32's. `hardware` tells whether the device multiplies in this format or emulates it.
+    `works` tells whether it ran in this format, with gradients near those in fp32: `difference` is
+    their distance, as a share of their length. `seconds` is the shortest time of a step (other
+    programs can only lengthen it), and `times_fp32` a multiple of fp32's. `hardware` tells whether
+    the device multiplies in this format or emulates it.
     """
     steps: dict[torch.dtype, tuple[Tensor, float]] = {}
 
@@ -234,8 +286,16 @@ def probe_precisions(device: torch.device) -> list[Values]:
         gradients, seconds = steps[dtype] = _timed_step(device, dtype)
         expected, fp32_seconds = steps[torch.float32]
         difference = _finite((gradients - expected).norm() / expected.norm())
-        wrong = f"its gradients are {difference:.2g} away from fp32's" if difference > PRECISION_TOLERANCE else ""
-        return {"seconds": seconds, "times_fp32": seconds / fp32_seconds, "difference": difference}, wrong
+        wrong = (
+            f"its gradients are {difference:.2g} away from fp32's"
+            if difference > PRECISION_TOLERANCE
+            else ""
+        )
+        return {
+            "seconds": seconds,
+            "times_fp32": seconds / fp32_seconds,
+            "difference": difference,
+        }, wrong
 
     probes = []
     for precision, dtype in DTYPES.items():
@@ -247,18 +307,21 @@ def probe_precisions(device: torch.device) -> list[Values]:
 
 
 def probe_compile(device: torch.device) -> Values:
-    """Compile a small net for `device`, forward and backward, and compare it with itself uncompiled.
+    """Compile a small net for `device`, forward and backward, and compare it with itself
+    uncompiled.
 
-    `seconds` are those of the first call, which compiles, and `difference` is the largest of an output or a gradient,
-    as a share of the largest. A constant that no earlier compile had makes sure that a cached result on disk is not
-    used.
+    `seconds` are those of the first call, which compiles, and `difference` is the largest of an
+    output or a gradient, as a share of the largest. A constant that no earlier compile had makes
+    sure that a cached result on disk is not used.
     """
 
     def probe() -> tuple[Values, str]:
         torch.manual_seed(0)
         with _full_fp32(), warnings.catch_warnings(action="ignore"):
             net = TinyNet(16, slope=0.01 + secrets.randbelow(10**9) / 1e11).to(device)
-            images = torch.randn(8, CHANNELS, 5, 5, generator=torch.Generator().manual_seed(0)).to(device)
+            images = torch.randn(8, CHANNELS, 5, 5, generator=torch.Generator().manual_seed(0)).to(
+                device
+            )
             twin = copy.deepcopy(net)
             twin.compile(dynamic=False)
             start = time.perf_counter()
@@ -269,7 +332,10 @@ def probe_compile(device: torch.device) -> Values:
             expected = _outputs_and_gradients(net, images)
         difference = _finite((result - expected).abs().max() / expected.abs().max())
         wrong = f"off by {difference:.2g} from eager, {COMPILE_TOLERANCE:g} is allowed"
-        return {"seconds": seconds, "difference": difference}, wrong if difference > COMPILE_TOLERANCE else ""
+        return {
+            "seconds": seconds,
+            "difference": difference,
+        }, wrong if difference > COMPILE_TOLERANCE else ""
 
     result = _tried(("seconds", "difference"), probe)
     torch.compiler.reset()
@@ -303,7 +369,9 @@ def _answer(question: Callable[[], Any]) -> tuple[Any, str]:
 
 
 def _tried(names: Sequence[str], probe: Callable[[], tuple[Values, str]]) -> Values:
-    """The values that `probe` gives by name, None after an exception; `works` unless it says what is wrong."""
+    """The values that `probe` gives by name,
+    None after an exception; `works` unless it says what is wrong.
+    """
     answer, why = _answer(probe)
     if why:
         return _untried(names, why) | {"works": False}
@@ -323,11 +391,17 @@ def _finite(value: Tensor) -> float:
 
 
 def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float]:
-    """Gradients of the net in one long fp32 vector on the host, and the shortest time of a step in seconds."""
+    """Gradients of the net in one long fp32 vector on the host,
+    and the shortest time of a step in seconds.
+    """
     torch.manual_seed(0)
-    layout = torch.contiguous_format if device.type == "mps" else torch.channels_last  # as hexlit trains
+    layout = (
+        torch.contiguous_format if device.type == "mps" else torch.channels_last
+    )  # as hexlit trains
     net = TinyNet(64).to(device).to(memory_format=layout)  # type: ignore[call-overload]
-    images = torch.randn(TIMED_IMAGES, CHANNELS, SIDE, SIDE, generator=torch.Generator().manual_seed(0))
+    images = torch.randn(
+        TIMED_IMAGES, CHANNELS, SIDE, SIDE, generator=torch.Generator().manual_seed(0)
+    )
     images = images.to(device).contiguous(memory_format=layout)
     times: list[float] = []
     with warnings.catch_warnings(action="ignore"):
@@ -342,7 +416,9 @@ def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float
             synchronize(device)
             times.append(time.perf_counter() - start)
     if output.dtype != dtype:
-        raise RuntimeError(f"autocast computes in {str(output.dtype).removeprefix('torch.')} instead")
+        raise RuntimeError(
+            f"autocast computes in {str(output.dtype).removeprefix('torch.')} instead"
+        )
     return _gradients(net), min(times[2:])
 
 
@@ -353,7 +429,9 @@ def _outputs_and_gradients(net: TinyNet, images: Tensor) -> Tensor:
 
 
 def _gradients(net: nn.Module) -> Tensor:
-    return torch.cat([p.grad.float().cpu().flatten() for p in net.parameters() if p.grad is not None])
+    return torch.cat(
+        [p.grad.float().cpu().flatten() for p in net.parameters() if p.grad is not None]
+    )
 
 
 @contextmanager

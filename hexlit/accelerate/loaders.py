@@ -11,18 +11,27 @@ T = TypeVar("T")
 
 
 def make_loader(
-    dataset: Dataset[T], profile: DeviceProfile, *, shuffle: bool = False, seed: int = 0, **arguments: Any
+    dataset: Dataset[T],
+    profile: DeviceProfile,
+    *,
+    shuffle: bool = False,
+    seed: int = 0,
+    **arguments: Any,
 ) -> DataLoader[T]:
     """A `DataLoader` over `dataset`, with `arguments` and the settings of `profile`.
 
-    The samples and their order depend only on `seed`, never on the number of processes. The order has a generator of
-    its own, as the loader draws seeds for its processes from the other.
+    The samples and their order depend only on `seed`, never on the number of processes. The order
+    has a generator of its own, as the loader draws seeds for its processes from the other.
 
-    Without processes there is no prefetching and nothing to persist: torch refuses both. Processes are spawned: a fork
-    would carry a live CUDA, MPS or OpenMP runtime into a process where it does not work.
+    Without processes there is no prefetching and nothing to persist: torch refuses both. Processes
+    are spawned: a fork would carry a live CUDA, MPS or OpenMP runtime into a process where it does
+    not work.
     """
     if profile.workers:
-        arguments |= {"prefetch_factor": profile.prefetch, "persistent_workers": profile.persistent_workers}
+        arguments |= {
+            "prefetch_factor": profile.prefetch,
+            "persistent_workers": profile.persistent_workers,
+        }
         arguments["multiprocessing_context"] = "spawn"
     if shuffle:
         order = torch.Generator().manual_seed(seed)

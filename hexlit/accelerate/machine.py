@@ -1,6 +1,8 @@
-"""What runs on a machine and what it takes: NVIDIA's driver, trees of processes, samples of them over time.
+"""What runs on a machine and what it takes: NVIDIA's driver, trees of processes, samples of them
+over time.
 
-It imports no torch, so that light commands can use it. A figure that cannot be read is None, never 0, with the reason.
+It imports no torch, so that light commands can use it. A figure that cannot be read is None, never
+0, with the reason.
 """
 
 import contextlib
@@ -29,15 +31,25 @@ log = logging.getLogger(__name__)
 
 RESOURCES_FILE, PROCESS_FILE = "resources.csv", "process.json"
 """A run's table of samples, and the file that names its process, in its folder."""
-COLUMNS = ("seconds", "processes", "cpu_percent", "host_bytes", "device_bytes", "device_utilisation", "not_measured")
+COLUMNS = (
+    "seconds",
+    "processes",
+    "cpu_percent",
+    "host_bytes",
+    "device_bytes",
+    "device_utilisation",
+    "not_measured",
+)
 ROOT_PID_NAMESPACE = 0xEFFFFFFC
 """Inode of Linux's first PID namespace; in a container, /proc/self/ns/pid has another."""
-_CLOCK_STEPS = 2.0  # seconds: the system computes the start of a process from the clock, which may be set meanwhile
+# seconds: the system computes the start of a process from the clock, which may be set meanwhile
+_CLOCK_STEPS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceSample:
-    """Resources of a tree of processes at one instant, or over some time; a None has its reason in `reasons`, by field.
+    """Resources of a tree of processes at one instant, or over some time; a None has its reason in
+    `reasons`, by field.
 
     Over some time the shares are means, and all others are peaks.
     """
@@ -47,22 +59,27 @@ class ResourceSample:
     processes: int
     """Number of running processes, the root included."""
     cpu_percent: float | None
-    """Processor time per time since the previous sample: 100 is one busy core. None in the first sample."""
+    """Processor time per time since the previous sample:
+    100 is one busy core. None in the first sample.
+    """
     host_bytes: int | None
     """Resident memory, summed over the tree; shared pages count once for each process."""
     device_bytes: int | None
-    """Memory that the tree holds on its visible devices, in bytes; or the amount that its root reports for itself."""
+    """Memory that the tree holds on its visible devices,
+    in bytes; or the amount that its root reports for itself.
+    """
     device_utilisation: float | None
-    """Share of the time with a running kernel, 0 to 1, of any process. It is the mean over the devices that hold
-    memory of the tree, or else over all visible ones."""
+    """Share of the time with a running kernel, 0 to 1, of any process. It is the mean over the
+    devices that hold memory of the tree, or else over all visible ones.
+    """
     reasons: dict[str, str] = field(default_factory=dict)
 
 
 class Nvml:
     """The driver, and those of its devices that a process with a given CUDA_VISIBLE_DEVICES sees.
 
-    It makes no CUDA context, so it takes no memory of a device. Indices follow the driver's order. CUDA uses the same
-    order if the cards are alike or CUDA_DEVICE_ORDER is PCI_BUS_ID.
+    It makes no CUDA context, so it takes no memory of a device. Indices follow the driver's order.
+    CUDA uses the same order if the cards are alike or CUDA_DEVICE_ORDER is PCI_BUS_ID.
 
     Attributes:
         reason: why no device is read; empty if at least one is.
@@ -83,7 +100,11 @@ class Nvml:
         except pynvml.NVMLError as error:
             self.reason = why_not_read(error)
             return
-        names = map(str, range(count)) if visible is None else (word.strip() for word in visible.split(","))
+        names = (
+            map(str, range(count))
+            if visible is None
+            else (word.strip() for word in visible.split(","))
+        )
         by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
         # As CUDA reads its variable: the first entry that names no device hides all following ones.
         with contextlib.suppress(pynvml.NVMLError):
@@ -94,12 +115,19 @@ class Nvml:
             self.reason = hidden if count else "the NVIDIA driver sees no device"
 
     def names(self) -> list[str]:
-        """The names of the visible devices, in the order of CUDA_VISIBLE_DEVICES; empty where the driver fails."""
+        """The names of the visible devices,
+        in the order of CUDA_VISIBLE_DEVICES; empty where the driver fails.
+        """
         return self._of_each(pynvml.nvmlDeviceGetName)[0]
 
     def free_bytes(self) -> list[int]:
-        """Free memory of every visible device, in their order; empty where the driver does not tell."""
-        return [int(one.total) - int(one.used) for one in self._of_each(pynvml.nvmlDeviceGetMemoryInfo)[0]]
+        """Free memory of every visible device,
+        in their order; empty where the driver does not tell.
+        """
+        return [
+            int(one.total) - int(one.used)
+            for one in self._of_each(pynvml.nvmlDeviceGetMemoryInfo)[0]
+        ]
 
     def _of_each(self, question: Callable[[Any], Any]) -> tuple[list[Any], str]:
         """The answer of every visible device; or none, and the reason."""
@@ -109,14 +137,18 @@ class Nvml:
             return [], why_not_read(error)
 
     def usage(self, pids: Collection[int]) -> tuple[int | None, float | None, dict[str, str]]:
-        """Memory of the processes `pids` in bytes, the utilisation of their devices, and the reasons of missing ones.
+        """Memory of the processes `pids` in bytes, the utilisation of their devices, and the
+        reasons of missing ones.
 
         The utilisation is that of the driver's last sampling period (up to a second).
         """
         running, no_bytes = self._of_each(pynvml.nvmlDeviceGetComputeRunningProcesses)
         rates, no_rates = self._of_each(pynvml.nvmlDeviceGetUtilizationRates)
-        held = [[process.usedGpuMemory for process in card if process.pid in pids] for card in running]
-        # In a container processes have other numbers than in the driver: a missing one proves nothing.
+        held = [
+            [process.usedGpuMemory for process in card if process.pid in pids] for card in running
+        ]
+        # In a container processes have other numbers than in the driver: a missing one proves
+        # nothing.
         renumbered = pid_namespace() not in (0, ROOT_PID_NAMESPACE)
         if any(None in own or (renumbered and not own) for own in held):
             no_bytes = "the driver does not tell the memory of these processes"
@@ -153,22 +185,27 @@ class ProcessTree:
     Args:
         pid: the root.
         nvml: the driver to ask, None for one that sees the root's visible devices.
-        own_device_bytes: bytes that the root holds of its device by its own account, if it is this process. Used if
-            the driver does not tell, as in containers and on a Mac.
+        own_device_bytes: bytes that the root holds of its device by its own account, if it is this
+            process. Used if the driver does not tell, as in containers and on a Mac.
 
     Raises:
         psutil.NoSuchProcess: there is no such process.
     """
 
     def __init__(
-        self, pid: int, nvml: Nvml | None = None, own_device_bytes: Callable[[], int | None] = lambda: None
+        self,
+        pid: int,
+        nvml: Nvml | None = None,
+        own_device_bytes: Callable[[], int | None] = lambda: None,
     ) -> None:
         self.pid = pid
         self.began = time.monotonic()
         self._root = psutil.Process(pid)
         self._own_device_bytes = own_device_bytes
         self.nvml = nvml or Nvml(_visible_devices(self._root))
-        self._known: dict[Any, Any] = {self._root: self._root}  # psutil counts the time of a process in its object
+        self._known: dict[Any, Any] = {
+            self._root: self._root
+        }  # psutil counts the time of a process in its object
         self._unmeasured = {"cpu_percent": "the first sample has none before it"}
 
     @property
@@ -196,7 +233,9 @@ class ProcessTree:
                 pass  # it ended just now
         if not self.alive:
             raise psutil.NoSuchProcess(self.pid)
-        device_bytes, utilisation, unread = self.nvml.usage({process.pid for process in self._known})
+        device_bytes, utilisation, unread = self.nvml.usage(
+            {process.pid for process in self._known}
+        )
         if device_bytes is None and (device_bytes := self._own_device_bytes()) is not None:
             del unread["device_bytes"]
         return ResourceSample(
@@ -227,7 +266,9 @@ class ProcessTree:
 
 
 def _children_of(process: Any) -> list[Any]:
-    """The children of `process`, by Linux's own list where there is one: psutil reads all processes of the machine."""
+    """The children of `process`, by Linux's own list where there is one:
+    psutil reads all processes of the machine.
+    """
     lists = list(Path(f"/proc/{process.pid}/task").glob("*/children"))
     if not lists:
         return list(process.children())
@@ -271,7 +312,8 @@ class ResourceSampler:
     An existing table at `csv_path` is continued: each sampler's rows begin again near 0 seconds.
 
     Raises:
-        UsageError: at the start of the block: the table cannot be written, or is another kind of file.
+        UsageError: at the start of the block: the table cannot be written, or is another kind of
+            file.
     """
 
     tree: ProcessTree
@@ -290,7 +332,9 @@ class ResourceSampler:
     def __enter__(self) -> Self:
         self._table = None if self.csv_path is None else _open_table(self.csv_path)
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._sample_until_stopped, name="resources", daemon=True)
+        self._thread = threading.Thread(
+            target=self._sample_until_stopped, name="resources", daemon=True
+        )
         self._thread.start()
         return self
 
@@ -302,20 +346,28 @@ class ResourceSampler:
             self._table.close()
 
     def summary(self, start: float = -math.inf, end: float = math.inf) -> ResourceSample:
-        """Means and peaks of the samples taken after `start` and up to `end`, instants of `time.monotonic()`.
+        """Means and peaks of the samples taken after `start` and up to `end`, instants of
+        `time.monotonic()`.
 
         The processor time of a sample is that since the previous one.
         """
-        chosen = [one for one in tuple(self.samples) if start < one.seconds + self.tree.began <= end]
+        chosen = [
+            one for one in tuple(self.samples) if start < one.seconds + self.tree.began <= end
+        ]
         figures: dict[str, Any] = {"seconds": 0.0, "processes": 0}
         reasons: dict[str, str] = {}
         for name in COLUMNS[:-1]:
             values = [value for sample in chosen if (value := getattr(sample, name)) is not None]
             if values:
-                figures[name] = fmean(values) if name in ("cpu_percent", "device_utilisation") else max(values)
+                figures[name] = (
+                    fmean(values) if name in ("cpu_percent", "device_utilisation") else max(values)
+                )
             elif name not in figures:
                 why = [sample.reasons[name] for sample in chosen if name in sample.reasons]
-                figures[name], reasons[name] = None, why[-1] if why else "no sample was taken in this time"
+                figures[name], reasons[name] = (
+                    None,
+                    why[-1] if why else "no sample was taken in this time",
+                )
         return ResourceSample(**figures, reasons=reasons)
 
     def _sample_until_stopped(self) -> None:
@@ -336,26 +388,37 @@ class ResourceSampler:
             values, why = (getattr(sample, name) for name in COLUMNS[:-1]), sample.reasons.items()
             figures = [None if value is None else round(value, 3) for value in values]
             try:
-                csv.writer(self._table, lineterminator="\n").writerow([*figures, "; ".join(map(": ".join, why))])
+                csv.writer(self._table, lineterminator="\n").writerow(
+                    [*figures, "; ".join(map(": ".join, why))]
+                )
             except OSError as error:
                 log.warning("%s is not continued: %s", self.csv_path, error.strerror)
                 self._table = None
         self.on_sample(sample)
 
 
-def recommended_trials(resources: Mapping[str, tuple[float | None, float | None]]) -> tuple[int, str]:
-    """How many trials fit at a time, at least 1, and the limiting resource, the first of the scarcest.
+def recommended_trials(
+    resources: Mapping[str, tuple[float | None, float | None]],
+) -> tuple[int, str]:
+    """How many trials fit at a time, at least 1, and the limiting resource, the first of the
+    scarcest.
 
-    `resources` has the free amount of each resource, such as `host memory`, and that of a trial; one with None or 0
-    does not limit.
+    `resources` has the free amount of each resource, such as `host memory`, and that of a trial;
+    one with None or 0 does not limit.
     """
-    fits = {name: int(free / need) for name, (free, need) in resources.items() if free is not None and need}
+    fits = {
+        name: int(free / need)
+        for name, (free, need) in resources.items()
+        if free is not None and need
+    }
     limit = min(fits, key=lambda name: fits[name])
     return max(1, fits[limit]), limit
 
 
 def last_device_bytes(path: Path) -> int | None:
-    """The device memory in the last whole row of the table at `path`; None without one, or for another kind of file."""
+    """The device memory in the last whole row of the table at `path`;
+    None without one, or for another kind of file.
+    """
     with contextlib.suppress(OSError, ValueError, IndexError):
         whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
         return int([*csv.reader(whole.splitlines())][-1][COLUMNS.index("device_bytes")])
@@ -367,15 +430,21 @@ def _open_table(path: Path) -> IO[str]:
     header = ",".join(COLUMNS) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        table = path.open("a+", buffering=1, encoding="utf-8", newline="")  # every row is written at once
+        table = path.open(
+            "a+", buffering=1, encoding="utf-8", newline=""
+        )  # every row is written at once
         table.seek(0)
         content = table.read()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"csv={path}: cannot be written ({error}); name another file") from error
     if content and not content.startswith(header):
         table.close()
-        raise UsageError(f"csv={path}: holds something else than a table of resources; name another file")
-    table.truncate(len(content[: content.rfind("\n") + 1].encode()))  # a row may be torn, if the machine went down
+        raise UsageError(
+            f"csv={path}: holds something else than a table of resources; name another file"
+        )
+    table.truncate(
+        len(content[: content.rfind("\n") + 1].encode())
+    )  # a row may be torn, if the machine went down
     if not content:
         table.write(header)
     return table
@@ -387,20 +456,27 @@ class RunProcess:
 
     pid: int
     create_time: float
-    """Start of the process in seconds since 1970, which distinguishes it from a later one with the same number."""
+    """Start of the process in seconds since 1970,
+    which distinguishes it from a later one with the same number.
+    """
 
     @property
     def alive(self) -> bool:
         """Whether this very process still runs."""
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(self.pid)
-            return is_alive(process) and abs(float(process.create_time()) - self.create_time) <= _CLOCK_STEPS
+            return (
+                is_alive(process)
+                and abs(float(process.create_time()) - self.create_time) <= _CLOCK_STEPS
+            )
         return False
 
 
 def write_process_file(folder: Path) -> None:
     """Record in `folder` that this process works there."""
-    write_json_atomic(folder / PROCESS_FILE, {"pid": os.getpid(), "create_time": psutil.Process().create_time()})
+    write_json_atomic(
+        folder / PROCESS_FILE, {"pid": os.getpid(), "create_time": psutil.Process().create_time()}
+    )
 
 
 def remove_process_file(folder: Path) -> None:
@@ -412,14 +488,26 @@ def remove_process_file(folder: Path) -> None:
 def read_process_file(folder: Path) -> RunProcess | None:
     """The process named in `folder`; None without such a file, or if hexlit did not write it."""
     facts = read_json(folder / PROCESS_FILE)
-    return RunProcess(facts["pid"], facts["create_time"]) if facts.keys() >= {"pid", "create_time"} else None
+    return (
+        RunProcess(facts["pid"], facts["create_time"])
+        if facts.keys() >= {"pid", "create_time"}
+        else None
+    )
 
 
 def newest_live_run(runs: Path) -> tuple[Path, RunProcess] | None:
-    """Folder and process of the running run below `runs` that started last; None without a running one.
+    """Folder and process of the running run below `runs` that started last; None without a running
+    one.
 
-    A run is two or three folders down: `NAME/DATE_TIME_ID`, or `NAME/DATE_TIME_ID/NUMBER` in a sweep.
+    A run is two or three folders down: `NAME/DATE_TIME_ID`, or `NAME/DATE_TIME_ID/NUMBER` in a
+    sweep.
     """
-    folders = [path.parent for depth in ("*/*", "*/*/*") for path in runs.glob(f"{depth}/{PROCESS_FILE}")]
-    live = [(folder, one) for folder in folders if (one := read_process_file(folder)) is not None and one.alive]
+    folders = [
+        path.parent for depth in ("*/*", "*/*/*") for path in runs.glob(f"{depth}/{PROCESS_FILE}")
+    ]
+    live = [
+        (folder, one)
+        for folder in folders
+        if (one := read_process_file(folder)) is not None and one.alive
+    ]
     return max(live, key=lambda run: run[1].create_time, default=None)

@@ -50,8 +50,9 @@ class DeviceProfile:
     """Whether the network is compiled for training."""
 
     inference: str
-    """Backend of evaluation to try first: eager, fused, winograd, graph or compile. `auto` stays on a cpu:
-    the fastest backend depends on the network, its input and the batch."""
+    """Backend of evaluation to try first: eager, fused, winograd, graph or compile. `auto` stays on
+    a cpu: the fastest backend depends on the network, its input and the batch.
+    """
 
     pin_memory: bool
     """Whether host batches are page-locked."""
@@ -84,34 +85,42 @@ class DeviceProfile:
     """CPU threads of torch and of all other computations."""
 
     others: tuple[torch.device, ...] = ()
-    """Visible devices of the same type without training by the run; with several ranks, this rank's share."""
+    """Visible devices of the same type without training by the run;
+    with several ranks, this rank's share.
+    """
 
     def share(self, workers: int, *, beside: bool = False) -> "DeviceProfile":
         """The part of each of `workers` processes (0 counts as one), with at least one thread.
 
         A single one leaves a thread to a training `beside` it.
         """
-        return replace(self, threads=max(1, min(self.threads // max(1, workers), self.threads - beside)))
+        return replace(
+            self, threads=max(1, min(self.threads // max(1, workers), self.threads - beside))
+        )
 
     def on(self, device: torch.device, share: float) -> "DeviceProfile":
-        """The same on another `device` of this type, with this `share` of the memory cap; others have the rest."""
+        """The same on another `device` of this type,
+        with this `share` of the memory cap; others have the rest.
+        """
         cap = None if self.memory_cap is None else self.memory_cap * share
         return replace(self, device=device, memory_cap=cap)
 
     def apply(self) -> None:
         """Apply the settings that torch keeps for the whole process.
 
-        These are the current device, threads, fp32 precision of products and convolutions, cuDNN's choice of
-        convolutions, determinism, and the memory cap.
+        These are the current device, threads, fp32 precision of products and convolutions, cuDNN's
+        choice of convolutions, determinism, and the memory cap.
         """
-        if self.device.type == "cuda":  # the default of calls that name no device, such as those for page-locked memory
+        if (
+            self.device.type == "cuda"
+        ):  # the default of calls that name no device, such as those for page-locked memory
             torch.cuda.set_device(self.device)
         if self.device.type == "cpu":
             keep_freed_memory()
         torch.set_num_threads(self.threads)
         torch.set_float32_matmul_precision(self.matmul_precision)
-        # cuDNN's convolutions have a switch of their own, of the same family as the line above. Mixing it with
-        # `fp32_precision` makes torch raise wherever the other family is read.
+        # cuDNN's convolutions have a switch of their own, of the same family as the line above.
+        # Mixing it with `fp32_precision` makes torch raise wherever the other family is read.
         torch.backends.cudnn.allow_tf32 = self.matmul_precision != "highest"
         torch.backends.cudnn.benchmark = self.cudnn_benchmark
         torch.backends.cudnn.deterministic = self.config.deterministic
@@ -136,18 +145,36 @@ def restored_settings() -> Iterator[None]:
         yield
 
 
-# The number for the cpu is measured. Those of cuda and mps keep the device busy with small networks, and take only a
-# few hundred MiB.
+# The number for the cpu is measured. Those of cuda and mps keep the device busy with small
+# networks, and take only a few hundred MiB.
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "cpu": {"channels_last": True, "inference": "auto", "pin_memory": False, "evaluation_batch": 256},
-    "cuda": {"channels_last": True, "inference": "graph", "pin_memory": True, "evaluation_batch": 1024},
-    "mps": {"channels_last": False, "inference": "eager", "pin_memory": False, "evaluation_batch": 512},
+    "cpu": {
+        "channels_last": True,
+        "inference": "auto",
+        "pin_memory": False,
+        "evaluation_batch": 256,
+    },
+    "cuda": {
+        "channels_last": True,
+        "inference": "graph",
+        "pin_memory": True,
+        "evaluation_batch": 1024,
+    },
+    "mps": {
+        "channels_last": False,
+        "inference": "eager",
+        "pin_memory": False,
+        "evaluation_batch": 512,
+    },
 }
-"""The meaning of `auto` and null on each type of device; on a cpu the backend is measured for each network."""
+"""The meaning of `auto` and null on each type of device;
+on a cpu the backend is measured for each network.
+"""
 
 TRAIN_BATCH = 512
-"""Default number of examples in one optimisation step. It is the same on every device: the steps per epoch and the
-learning rate depend on it."""
+"""Default number of examples in one optimisation step. It is the same on every device: the steps
+per epoch and the learning rate depend on it.
+"""
 
 
 def build_profile(
@@ -158,13 +185,15 @@ def build_profile(
 ) -> DeviceProfile:
     """Choose the device and fill in all open settings.
 
-    `task_defaults`, by the type of the device, take precedence over the defaults of all tasks. `shares_a_study`: see
-    `choose_device`.
+    `task_defaults`, by the type of the device, take precedence over the defaults of all tasks.
+    `shares_a_study`: see `choose_device`.
 
     Raises:
         UsageError: the device is missing, or does not support a setting.
     """
-    if config.deterministic:  # cuBLAS reads it at its first use, which may be the choice of the device
+    if (
+        config.deterministic
+    ):  # cuBLAS reads it at its first use, which may be the choice of the device
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     place = ranks()
     card = 0 if _sees_own_card(place) else place.local_rank
@@ -184,13 +213,17 @@ def profile_on(
         UsageError: it does not support a setting.
     """
     general = DEFAULTS[device.type]
-    own = (task_defaults or {}).get(device.type) or LoadingDefaults(TRAIN_BATCH, general["evaluation_batch"], 0)
+    own = (task_defaults or {}).get(device.type) or LoadingDefaults(
+        TRAIN_BATCH, general["evaluation_batch"], 0
+    )
     # A notebook's kernel has no script for a process to begin with.
     workers = 0 if in_notebook() else own.workers
     workers = workers if config.workers is None else config.workers
     precision = training_precision(config.precision, device)
     filled: dict[str, Any] = {
-        **dict.fromkeys(("matmul_precision", "compile", "memory_cap")),  # as configured, on every device
+        **dict.fromkeys(
+            ("matmul_precision", "compile", "memory_cap")
+        ),  # as configured, on every device
         **general,
         **vars(own),
         "cudnn_benchmark": device.type == "cuda" and not config.deterministic,
@@ -200,7 +233,9 @@ def profile_on(
         # Fused kernels unscale float16 gradients inside the update, after the clipping.
         "fused_optimizer": precision != "16-mixed",
     }
-    filled |= {name: value for name in filled if (value := getattr(config, name)) not in (None, "auto")}
+    filled |= {
+        name: value for name in filled if (value := getattr(config, name)) not in (None, "auto")
+    }
     filled["prefetch"] = filled["prefetch"] if workers else None
     devices, others = _devices_and_others(device, place)
     winograd = config.inference == "winograd"
@@ -209,7 +244,9 @@ def profile_on(
         device=device,
         devices=devices,
         precision=precision,
-        inference_dtype=torch.float32 if winograd else inference_dtype(config.inference_precision, device),
+        inference_dtype=torch.float32
+        if winograd
+        else inference_dtype(config.inference_precision, device),
         micro_batch=min(filled["train_batch"], config.micro_batch or filled["train_batch"]),
         threads=config.threads or place.threads(usable_cores()),
         others=others,
@@ -222,9 +259,11 @@ def profile_on(
 def every_profile(
     config: AcceleratorConfig, task_defaults: Mapping[str, LoadingDefaults] | None = None
 ) -> dict[str, tuple[DeviceProfile, str]]:
-    """By type, cpu, cuda and mps: the profile of a run with `config` on it, and why this machine lacks it, if it does.
+    """By type, cpu, cuda and mps: the profile of a run with `config` on it, and why this machine
+    lacks it, if it does.
 
-    A missing cuda device is assumed to multiply bf16, as all have done since compute capability 8.0.
+    A missing cuda device is assumed to multiply bf16, as all have done since compute capability
+    8.0.
     """
     result: dict[str, tuple[DeviceProfile, str]] = {}
     for kind in DEFAULTS:
@@ -235,41 +274,65 @@ def every_profile(
     return result
 
 
-def _devices_and_others(device: torch.device, place: Ranks) -> tuple[int | list[int], tuple[torch.device, ...]]:
-    """The devices of this machine that train together, and this rank's share of its other cuda devices.
+def _devices_and_others(
+    device: torch.device, place: Ranks
+) -> tuple[int | list[int], tuple[torch.device, ...]]:
+    """The devices of this machine that train together, and this rank's share of its other cuda
+    devices.
 
-    Only those count that this process sees. Lightning gives each rank its own of the first. The others are divided up;
-    if a rank would get none, nobody gets one.
+    Only those count that this process sees. Lightning gives each rank its own of the first. The
+    others are divided up; if a rank would get none, nobody gets one.
     """
     if device.type != "cuda":
         return place.local_size, ()
     together = place.several and not _sees_own_card(place)
     trains = list(range(place.local_size)) if together else [device.index or 0]
     free = [other for other in cuda_devices() if other.index not in trains]
-    return trains, tuple(free[place.local_rank :: place.local_size]) if len(free) >= place.local_size else ()
+    return trains, tuple(free[place.local_rank :: place.local_size]) if len(
+        free
+    ) >= place.local_size else ()
 
 
 def _sees_own_card(place: Ranks) -> bool:
-    """Whether this rank of several on a machine sees no card but its own, as by `srun --gpus-per-task`."""
+    """Whether this rank of several on a machine sees no card but its own,
+    as by `srun --gpus-per-task`.
+    """
     return place.by_srun and place.local_size > 1 and len(cuda_devices()) == 1
 
 
 def _refuse_unsupported(profile: DeviceProfile, place: Ranks) -> None:
     config, device, fp16 = profile.config, profile.device, profile.precision == "16-mixed"
-    cpu, cuda, winograd = device.type == "cpu", device.type == "cuda", config.inference == "winograd"
-    only_cuda, only_cpu = f"only cuda has it, the device is {device}", f"only the cpu has it, the device is {device}"
-    size, dtype, one_device = place.local_size, config.inference_precision, device.type == "mps" or ":" in config.device
+    cpu, cuda, winograd = (
+        device.type == "cpu",
+        device.type == "cuda",
+        config.inference == "winograd",
+    )
+    only_cuda, only_cpu = (
+        f"only cuda has it, the device is {device}",
+        f"only the cpu has it, the device is {device}",
+    )
+    size, dtype, one_device = (
+        place.local_size,
+        config.inference_precision,
+        device.type == "mps" or ":" in config.device,
+    )
     miscounted = place.several and config.devices not in (None, size)
     refused = {
         f"devices={config.devices}: {size} processes were started here; leave it out": miscounted,
-        f"device={config.device}: is one device for {size} processes; use cuda or cpu": place.several and one_device,
-        "persistent_workers=true: needs accelerator.workers above 0": config.persistent_workers and not profile.workers,
-        f"memory_cap={config.memory_cap}: only cuda and mps have it, the device is cpu": cpu and config.memory_cap,
+        f"device={config.device}: is one device for {size} processes; use cuda or cpu": place.several
+        and one_device,
+        "persistent_workers=true: needs accelerator.workers above 0": config.persistent_workers
+        and not profile.workers,
+        f"memory_cap={config.memory_cap}: only cuda and mps have it, the device is cpu": cpu
+        and config.memory_cap,
         f"pin_memory=true: {only_cuda}": config.pin_memory and not cuda,
-        f"inference={config.inference}: {only_cpu}": (winograd or config.inference == "fused") and not cpu,
-        f"inference_precision={dtype}: winograd evaluates in fp32": winograd and dtype not in ("auto", "fp32"),
+        f"inference={config.inference}: {only_cpu}": (winograd or config.inference == "fused")
+        and not cpu,
+        f"inference_precision={dtype}: winograd evaluates in fp32": winograd
+        and dtype not in ("auto", "fp32"),
         f"inference=graph: {only_cuda}": config.inference == "graph" and not cuda,
-        "fused_optimizer=true: unscales float16 gradients after their clipping": config.fused_optimizer and fp16,
+        "fused_optimizer=true: unscales float16 gradients after their clipping": config.fused_optimizer
+        and fp16,
     }
     for message, holds in refused.items():
         if holds:

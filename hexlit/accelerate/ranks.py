@@ -1,6 +1,8 @@
-"""The processes of one run, its ranks: each computes on a device of its own, and only the first one writes.
+"""The processes of one run, its ranks: each computes on a device of its own, and only the first one
+writes.
 
-The environment describes them: torchrun, srun or hexlit itself sets it; hexlit uses torchrun's names.
+The environment describes them: torchrun, srun or hexlit itself sets it; hexlit uses torchrun's
+names.
 """
 
 import os
@@ -15,7 +17,9 @@ FIRST_PORT = 15_000
 
 @dataclass(frozen=True)
 class Ranks:
-    """The place of this process among those of its run. A process without such a run is the only one."""
+    """The place of this process among those of its run.
+    A process without such a run is the only one.
+    """
 
     rank: int = 0
     """Its number in the run."""
@@ -32,17 +36,26 @@ class Ranks:
     by_srun: bool = False
     """Whether srun has started the ranks; it can show each of them its own card alone."""
     cores: int | None = None
-    """Cores of this process if Slurm gives it a share; None: the ranks of a machine share its cores."""
+    """Cores of this process if Slurm gives it a share;
+    None: the ranks of a machine share its cores.
+    """
 
     def __post_init__(self) -> None:
-        numbers = {"rank": (self.rank, self.size), "rank of this machine": (self.local_rank, self.local_size)}
+        numbers = {
+            "rank": (self.rank, self.size),
+            "rank of this machine": (self.local_rank, self.local_size),
+        }
         for name, (number, count) in numbers.items():
             if not 0 <= number < count:
-                raise UsageError(f"{self.origin}: {name} {number} is none of {count}, which count from 0")
+                raise UsageError(
+                    f"{self.origin}: {name} {number} is none of {count}, which count from 0"
+                )
         if not 0 <= self.port < 65_536:
             raise UsageError(f"MASTER_PORT={self.port}: must be from 1 to 65535")
         if self.size % self.local_size:
-            raise UsageError(f"{self.size} ranks, {self.local_size} of them here: every machine needs as many")
+            raise UsageError(
+                f"{self.size} ranks, {self.local_size} of them here: every machine needs as many"
+            )
 
     @property
     def writes(self) -> bool:
@@ -78,12 +91,21 @@ class Ranks:
         return slice(self.rank, None, self.size) if self.has_part(count) else slice(0, 1)
 
     def has_part(self, count: int) -> bool:
-        """Whether this rank has examples in a batch of `count`. A rank without any reads the first one in vain."""
+        """Whether this rank has examples in a batch of `count`.
+        A rank without any reads the first one in vain.
+        """
         return self.rank < count
 
     def environment(self) -> dict[str, str]:
         """The same place as torchrun's variables."""
-        names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+        names = (
+            "RANK",
+            "WORLD_SIZE",
+            "LOCAL_RANK",
+            "LOCAL_WORLD_SIZE",
+            "MASTER_ADDR",
+            "MASTER_PORT",
+        )
         values = (self.rank, self.size, self.local_rank, self.local_size, self.address, self.port)
         return dict(zip(names, map(str, values), strict=True))
 
@@ -104,7 +126,9 @@ def ranks(environment: Mapping[str, str] = os.environ) -> Ranks:
         if text is None:
             return default
         if not text.strip().isdecimal():
-            raise UsageError(f"{name}={text}: must be a whole number, 0 or more; unset it for a process of its own")
+            raise UsageError(
+                f"{name}={text}: must be a whole number, 0 or more; unset it for a process of its own"
+            )
         return int(text)
 
     address = environment.get("MASTER_ADDR", Ranks.address)
@@ -112,7 +136,8 @@ def ranks(environment: Mapping[str, str] = os.environ) -> Ranks:
         rank, size = number("RANK", 0), number("WORLD_SIZE", 1)
         local = number("LOCAL_RANK", rank), number("LOCAL_WORLD_SIZE", size)
         return Ranks(rank, size, *local, address, number("MASTER_PORT", FIRST_PORT))
-    # srun counts the tasks of its step. A batch script belongs to no step, however many tasks its job asked for.
+    # srun counts the tasks of its step. A batch script belongs to no step, however many tasks its
+    # job asked for.
     size = number("SLURM_STEP_NUM_TASKS", 1)
     if size == 1:
         return ALONE
@@ -120,7 +145,9 @@ def ranks(environment: Mapping[str, str] = os.environ) -> Ranks:
     if machines > 1 and "MASTER_ADDR" not in environment:
         from lightning.fabric.plugins.environments.slurm import SLURMEnvironment  # takes seconds
 
-        address = SLURMEnvironment.resolve_root_node_address(environment.get("SLURM_STEP_NODELIST", address))
+        address = SLURMEnvironment.resolve_root_node_address(
+            environment.get("SLURM_STEP_NODELIST", address)
+        )
     return Ranks(
         rank=number("SLURM_PROCID", 0),
         size=size,

@@ -23,7 +23,9 @@ BUSY = "import os, sys\nos.nice(5)\nwhile os.getppid() == int(sys.argv[1]): pass
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Let torch compute with `count` threads inside the block; a change takes less than a microsecond."""
+    """Let torch compute with `count` threads inside the block;
+    a change takes less than a microsecond.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -33,13 +35,17 @@ def torch_threads(count: int) -> Iterator[None]:
 
 
 def ways_of_step(most: int, kernels: Sequence[str], *, fixed: bool) -> dict[str, tuple[int, str]]:
-    """Threads and kernels to try, by name: up to `most` threads in powers of two, or if they are `fixed` so many."""
+    """Threads and kernels to try, by name:
+    up to `most` threads in powers of two, or if they are `fixed` so many.
+    """
     fewer = [] if fixed else [2**power for power in range(most.bit_length()) if 2**power < most]
     return {f"{count} {name}": (count, name) for count in [*fewer, most] for name in kernels}
 
 
 def worth_measuring(step: Callable[[int], object], most: int) -> int:
-    """Examples, up to `most`, for which `step` takes a third of a second: fewer say little of two threads."""
+    """Examples, up to `most`, for which `step` takes a third of a second:
+    fewer say little of two threads.
+    """
     count, seconds = min(16, most), 0.0
     while count < most and seconds < 0.3:
         count, started = min(2 * count, most), time.process_time()
@@ -49,34 +55,44 @@ def worth_measuring(step: Callable[[int], object], most: int) -> int:
 
 
 def fastest_step(
-    of: Mapping[str, Any], names: Sequence[str], busy: int, make: Callable[[], Mapping[str, Callable[[], object]]]
+    of: Mapping[str, Any],
+    names: Sequence[str],
+    busy: int,
+    make: Callable[[], Mapping[str, Callable[[], object]]],
 ) -> str:
     """The name of the step, among those of `make`, that takes the least time; it depends on `of`.
 
-    A step consists of hundreds of short parallel regions, and each waits for the last of its threads. That is long if
-    other processes, such as those of self-play, take its core. So `busy` processes compute beside the measurement.
+    A step consists of hundreds of short parallel regions, and each waits for the last of its
+    threads. That is long if other processes, such as those of self-play, take its core. So `busy`
+    processes compute beside the measurement.
     """
 
     def measure() -> dict[str, float]:
         steps = make()
         with ExitStack() as stack:
             for _ in range(busy):
-                process = stack.enter_context(subprocess.Popen([sys.executable, "-S", "-c", BUSY, str(os.getpid())]))
+                process = stack.enter_context(
+                    subprocess.Popen([sys.executable, "-S", "-c", BUSY, str(os.getpid())])
+                )
                 stack.callback(process.kill)
-            # Of one thread the computing time, which others lengthen little: all that differs is the kernels.
+            # Of one thread the computing time, which others lengthen little: all that differs is
+            # the kernels.
             alone = {name: step for name, step in steps.items() if name.startswith("1 ")}
             times = timed_in_turn(alone, time.process_time, MEASURED_SECONDS)
-            times |= timed_in_turn({name: steps[name] for name in steps if name not in alone}, seconds=MEASURED_SECONDS)
+            times |= timed_in_turn(
+                {name: steps[name] for name in steps if name not in alone}, seconds=MEASURED_SECONDS
+            )
         return {name: median(seconds) for name, seconds in times.items()}
 
     return cached_choice({**of, "busy": busy}, names, measure)
 
 
 def keep_freed_memory() -> None:
-    """Let glibc keep the memory that this process frees, blocks of up to 32 MiB; elsewhere nothing changes.
+    """Let glibc keep the memory that this process frees, blocks of up to 32 MiB; elsewhere nothing
+    changes.
 
-    It would return the activations of each step to the system, and take them again with thousands of page faults: a
-    sixth of a small network's step.
+    It would return the activations of each step to the system, and take them again with thousands
+    of page faults: a sixth of a small network's step.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", lambda parameter, value: 0)
     mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD

@@ -79,7 +79,9 @@ def side_by_side(*drawn: Drawn | Picture) -> Picture:
     for text in (one._repr_svg_() for one in drawn):
         whole = ElementTree.fromstring(text)
         inner += text[text.index("<svg ") :].replace("<svg ", f"<svg x='{left}' ", 1)
-        width, tall = (round(float(whole.get(side, "0").removesuffix("pt"))) for side in ("width", "height"))
+        width, tall = (
+            round(float(whole.get(side, "0").removesuffix("pt"))) for side in ("width", "height")
+        )
         left, height = left + width + GAP, max(height, tall)
     size = f"viewBox='0 0 {left - GAP} {height}' width='{left - GAP}' height='{height}'"
     return Picture(f"<svg xmlns='http://www.w3.org/2000/svg' {size}>\n{inner}</svg>\n")
@@ -91,8 +93,8 @@ NAMES = {1: "Black", -1: "White"}
 class Board(GameBoard, Drawn):
     """A game of Hex from the empty board: play, take back, look; a notebook draws it.
 
-    Moves are names such as `"b2"` or cell indices (`row * size + column`). With the swap rule, White's first move
-    may be `"swap"`.
+    Moves are names such as `"b2"` or cell indices (`row * size + column`). With the swap rule,
+    White's first move may be `"swap"`.
 
     Attributes:
         size: rows of the board, 2 to 26.
@@ -156,14 +158,24 @@ class Board(GameBoard, Drawn):
         1
         """
         stones = stone_cells(self.moves, self.size)
-        notes = ({} if shares is None else svg.share_notes(shares[: self.size**2])) | svg.value_notes(values or {})
-        notes |= {cell: svg.CellNote(str(ply)) for ply, cell in enumerate(stones if numbers else (), 1)}
+        notes = (
+            {} if shares is None else svg.share_notes(shares[: self.size**2])
+        ) | svg.value_notes(values or {})
+        notes |= {
+            cell: svg.CellNote(str(ply)) for ply, cell in enumerate(stones if numbers else (), 1)
+        }
         for cell in map(self._cell, marks):
             notes[cell] = replace(notes.get(cell, svg.CellNote()), ring=svg.MARK)
         last = stones[-1] if stones else None
         if caption is None:
-            caption = f"{NAMES[self.winner]} has won" if self.winner else f"{NAMES[self.to_move]} to move"
-        return Picture(svg.board_svg(self.cells, self.size, notes=notes, last=last, title=title, caption=caption))
+            caption = (
+                f"{NAMES[self.winner]} has won" if self.winner else f"{NAMES[self.to_move]} to move"
+            )
+        return Picture(
+            svg.board_svg(
+                self.cells, self.size, notes=notes, last=last, title=title, caption=caption
+            )
+        )
 
     def _cell(self, move: int | str) -> int:
         return parse_cell(move, self.size) if isinstance(move, str) else int(move)
@@ -171,7 +183,9 @@ class Board(GameBoard, Drawn):
 
 def pictured(board: GameBoard) -> Board:
     """The same game, as a notebook draws it."""
-    return board if isinstance(board, Board) else Board(board.size, swap=board.swap, moves=board.moves)
+    return (
+        board if isinstance(board, Board) else Board(board.size, swap=board.swap, moves=board.moves)
+    )
 
 
 @dataclass(eq=False)
@@ -201,10 +215,14 @@ class OpeningMap(Drawn):
         return [format_cell(int(cell), self.size) for cell in wrong]
 
     def picture(self, title: str = "") -> Picture:
-        """The map on the board: blue wins for Black, red loses, the surer the darker; what is wrong has a ring."""
+        """The map on the board: blue wins for Black, red loses,
+        the surer the darker; what is wrong has a ring.
+        """
         exact = self.truth is None and bool(np.isin(self.values, (-1.0, 1.0)).all())
         truth = None if self.truth is None else self.truth.tolist()
-        board = OpeningsBoard(title or f"Black's first move: {self.judge}", self.values.tolist(), truth, exact)
+        board = OpeningsBoard(
+            title or f"Black's first move: {self.judge}", self.values.tolist(), truth, exact
+        )
         return Picture(svg.board_picture(board, titled=True)[1])
 
 
@@ -226,13 +244,16 @@ class Solver:
         self._of = cache(ExactSolver)  # each keeps what it has proved, for a size of the board
 
     def solve(self, board: GameBoard) -> "Solved":
-        """Solve the position; raises `UsageError` where the game is over, or the board too large."""
+        """Solve the position; raises `UsageError` where the game is over,
+        or the board too large.
+        """
         if board.winner:
             raise UsageError(f"the game is over, {NAMES[board.winner]} has won")
         return Solved(pictured(board), self._of(board.size).solve(board.cells, board.to_move))
 
     def openings(self, size: int) -> OpeningMap:
-        """Whether each first move of Black wins; boards of 5 rows take a moment, of 7 half a minute.
+        """Whether each first move of Black wins; boards of 5 rows take a moment, of 7 half a
+        minute.
 
         Its `values` are float64 `[size*size]`: 1 where the move wins, -1 where it loses.
 
@@ -247,7 +268,8 @@ class Solver:
 
 @dataclass(eq=False)
 class Solved(Drawn):
-    """The exact value of a position; a notebook draws the board with the winning moves in green rings.
+    """The exact value of a position; a notebook draws the board with the winning moves in green
+    rings.
 
     Attributes:
         board: the position.
@@ -269,10 +291,16 @@ class Solved(Drawn):
 
     def picture(self) -> Picture:
         """The board with the winning moves in green rings."""
-        moves = f"{len(self.moves)} of {len(self.board.legal_moves())} moves win" if self.moves else "every move loses"
+        moves = (
+            f"{len(self.moves)} of {len(self.board.legal_moves())} moves win"
+            if self.moves
+            else "every move loses"
+        )
         effort = f"{self.solution.nodes:,} positions in {self.solution.seconds:.3f} s"
         title = f"{self.winner} wins; {NAMES[self.board.to_move]} to move: {moves}"
-        return self.board.picture(marks=self.solution.winning_moves, title=title, caption=f"exact, {effort}")
+        return self.board.picture(
+            marks=self.solution.winning_moves, title=title, caption=f"exact, {effort}"
+        )
 
 
 MOST_EXPECTED = 5
@@ -297,12 +325,17 @@ class Opinion(Drawn):
     def moves(self) -> DataFrame:
         """The legal moves, the likeliest first: `move` and `prior`."""
         moves = sorted(self.board.legal_moves(), key=lambda move: -float(self.policy[move]))
-        return frame([(format_cell(move, self.board.size), self.policy[move]) for move in moves], ("move", "prior"))
+        return frame(
+            [(format_cell(move, self.board.size), self.policy[move]) for move in moves],
+            ("move", "prior"),
+        )
 
     def picture(self) -> Picture:
         """The board with the policy of each move."""
         title = f"{NAMES[self.board.to_move]} to move, value {100 * self.value:+.0f}%"
-        return self.board.picture(shares=self.policy, title=title, caption="policy in percent, without search")
+        return self.board.picture(
+            shares=self.policy, title=title, caption="policy in percent, without search"
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -332,33 +365,48 @@ class Searched(Drawn):
 
     @property
     def candidates(self) -> DataFrame:
-        """The moves that were tried, the most visited first: `move`, `visits`, `value` (for the mover), `prior`."""
-        rows = [(self._name(node), node.visits, node.value, node.prior) for node in self.root.children]
+        """The moves that were tried, the most visited first:
+        `move`, `visits`, `value` (for the mover), `prior`.
+        """
+        rows = [
+            (self._name(node), node.visits, node.value, node.prior) for node in self.root.children
+        ]
         return frame(rows, ("move", "visits", "value", "prior"))
 
     def tree(self, nodes: int = 30) -> Picture:
         """The tree as a picture: its `nodes` most visited nodes.
 
-        A stone has the colour of the player who moves. Its ring shows the value for the player to move at the root:
-        blue is good, red bad. Visits and that value, in percent, stand below it. Red lines are expected to be played.
+        A stone has the colour of the player who moves. Its ring shows the value for the player to
+        move at the root: blue is good, red bad. Visits and that value, in percent, stand below it.
+        Red lines are expected to be played.
 
         >>> import hexlit
         >>> hexlit.Search(simulations=50).run(hexlit.Board(3)).tree(nodes=10).svg.count("<circle")
         9
         """
         expected, mover = {node.index for node in self._line()}, self.board.to_move
-        most = sorted(_below(self.root), key=lambda node: -node.visits)[:nodes]  # stable: parents before children
+        most = sorted(_below(self.root), key=lambda node: -node.visits)[
+            :nodes
+        ]  # stable: parents before children
         kept = {node.index for node in most}
 
         def drawn(node: TreeNode) -> svg.DrawnNode:
             children = [drawn(child) for child in node.children if child.index in kept]
             if node is self.root:
-                return svg.DrawnNode(f"{NAMES[mover]} to move", 0, node.visits, node.value, False, children)
+                return svg.DrawnNode(
+                    f"{NAMES[mover]} to move", 0, node.visits, node.value, False, children
+                )
             value, player = node.value * -node.to_move * mover, -node.to_move
-            return svg.DrawnNode(self._name(node), player, node.visits, value, node.index in expected, children)
+            return svg.DrawnNode(
+                self._name(node), player, node.visits, value, node.index in expected, children
+            )
 
         caption = "stones: who moves · number: visits · percent and ring: value for the player to move at the top"
-        return Picture(svg.tree_svg(drawn(self.root), title=f"The {nodes} most visited positions", caption=caption))
+        return Picture(
+            svg.tree_svg(
+                drawn(self.root), title=f"The {nodes} most visited positions", caption=caption
+            )
+        )
 
     def _line(self) -> Iterator[TreeNode]:
         following = [child for child in self.root.children if self._name(child) == self.move]
@@ -376,7 +424,9 @@ class Searched(Drawn):
         title = f"{NAMES[self.board.to_move]} plays {self.move}, value {100 * self.value:+.0f}%"
         caption = f"percent of {count:,} visits; expected: {expected}"
         marks = [self.move] if self.move != SWAP else []
-        return self.board.picture(shares=self.visits / max(1, count), marks=marks, title=title, caption=caption)
+        return self.board.picture(
+            shares=self.visits / max(1, count), marks=marks, title=title, caption=caption
+        )
 
     def __repr__(self) -> str:
         return f"<Searched: {NAMES[self.board.to_move]} plays {self.move}, value {self.value:+.2f}>"
@@ -393,8 +443,8 @@ class Search(Guarded):
 
     Threads may share a search: they wait for each other.
 
-    A result has the policy of the search float32 `[A]`, its visits int32 `[A]` and the value in [-1, 1] for the player
-    to move; A is size*size, and one more where White may swap.
+    A result has the policy of the search float32 `[A]`, its visits int32 `[A]` and the value in
+    [-1, 1] for the player to move; A is size*size, and one more where White may swap.
 
     >>> import hexlit
     >>> search = hexlit.Search(simulations=200)           # by random playouts
@@ -416,8 +466,8 @@ class Search(Guarded):
         """A search that a network judges, or without one random playouts.
 
         Args:
-            judge: a run, a model, a checkpoint, the folder of a run, or the name of a packaged network such as
-                `hexlit:small`; None: random playouts.
+            judge: a run, a model, a checkpoint, the folder of a run, or the name of a packaged
+                network such as `hexlit:small`; None: random playouts.
             simulations: positions that are looked at for a move.
             algorithm: `gumbel` or `puct`.
             playouts: random games for a position, without a network.
@@ -427,7 +477,10 @@ class Search(Guarded):
         """
         super().__init__()
         self.config = SearchConfig(algorithm=algorithm, simulations=simulations)
-        self._playouts, self._network = playouts, None if isinstance(judge, str | Path | None) else judge.network
+        self._playouts, self._network = (
+            playouts,
+            None if isinstance(judge, str | Path | None) else judge.network,
+        )
         if isinstance(judge, str | Path):
             from hexlit.tasks.hex.checkpoint import load_network
 
@@ -438,7 +491,9 @@ class Search(Guarded):
     def run(self, board: GameBoard) -> Searched:
         """Search the position on `board`; raises `UsageError` where the game is over."""
         machine, evaluator, _ = self._for(board)
-        ply = len(board.moves) if board.swap else len(board.moves) + 2  # the swap is no longer possible then
+        ply = (
+            len(board.moves) if board.swap else len(board.moves) + 2
+        )  # the swap is no longer possible then
         colour = np.array([board.to_move], np.int8)
         result = machine.run(board.cells[None], colour, evaluator, ply=np.array([ply], np.int16))
         move = format_cell(int(result.action[0]), board.size)
@@ -469,20 +524,32 @@ class Search(Guarded):
         (9,)
         """
         cells = np.eye(size * size, dtype=np.int8)
-        machine, evaluator = self._made(size, self._network is not None and self._network.swap, len(cells))
+        machine, evaluator = self._made(
+            size, self._network is not None and self._network.swap, len(cells)
+        )
         colours, plies = np.full(len(cells), -1, np.int8), np.full(len(cells), 3, np.int16)
         result = machine.run(cells, colours, evaluator, ply=plies)
         truth = np.asarray(solved_openings(size), np.bool_) if size in SOLVED else None
         judge = "the network" if self._network else f"{self._playouts} random playouts"
-        return OpeningMap(-result.value.astype(np.float64), f"{judge}, {self.config.simulations} simulations", truth)
+        return OpeningMap(
+            -result.value.astype(np.float64),
+            f"{judge}, {self.config.simulations} simulations",
+            truth,
+        )
 
     def _for(self, board: GameBoard) -> tuple[TreeSearch, Evaluator, bool]:
-        """The search for `board`, its evaluator, and whether their policies have the swap action."""
+        """The search for `board`, its evaluator,
+        and whether their policies have the swap action.
+        """
         if not isinstance(board, GameBoard):
-            raise UsageError(f"board={board!r}: must be a board, such as hexlit.Board(5, moves='a1 b2')")
+            raise UsageError(
+                f"board={board!r}: must be a board, such as hexlit.Board(5, moves='a1 b2')"
+            )
         swap = board.swap if self._network is None else self._network.swap
         if board.may_swap and not swap:
-            raise UsageError("swap=True: the network was trained without the swap rule; search a board without it")
+            raise UsageError(
+                "swap=True: the network was trained without the swap rule; search a board without it"
+            )
         return *self._made(board.size, swap, 1), swap
 
     def _make(self, size: int, swap: bool, positions: int) -> tuple[TreeSearch, Evaluator]:
@@ -493,4 +560,6 @@ class Search(Guarded):
         from hexlit.accelerate.profile import build_profile
         from hexlit.commands.players import Evaluators
 
-        return machine, Evaluators(self._network, size, build_profile(AcceleratorConfig()))(machine.rows)
+        return machine, Evaluators(self._network, size, build_profile(AcceleratorConfig()))(
+            machine.rows
+        )

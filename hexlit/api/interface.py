@@ -20,7 +20,8 @@ else:
 
 
 def overrides(given: Sequence[str], named: Mapping[str, Any]) -> list[str]:
-    """The command line's overrides for those `given` as text and those `named` with a value of Python.
+    """The command line's overrides for those `given` as text and those `named` with a value of
+    Python.
 
     A run, a sweep or a path stands for its folder.
 
@@ -32,7 +33,9 @@ def overrides(given: Sequence[str], named: Mapping[str, Any]) -> list[str]:
     """
     for one in given:
         if not isinstance(one, str):
-            raise UsageError(f"{one!r} is not an override: write 'KEY=VALUE', or KEY=VALUE as Python has it")
+            raise UsageError(
+                f"{one!r} is not an override: write 'KEY=VALUE', or KEY=VALUE as Python has it"
+            )
     return [*given, *(render(name, _plain(value)) for name, value in named.items())]
 
 
@@ -46,7 +49,8 @@ def _plain(value: Any) -> Any:
 
 
 def frame(rows: Iterable[Any], columns: Iterable[str] | None = None) -> DataFrame:
-    """A data frame of `rows`, mappings or tuples; with `columns` these alone, also where there are no rows.
+    """A data frame of `rows`, mappings or tuples; with `columns` these alone, also where there are
+    no rows.
 
     Raises:
         UsageError: pandas is not installed.
@@ -68,7 +72,9 @@ def console_for(quiet: bool) -> "Iterator[Console]":
     from rich.console import Console
 
     if quiet or not in_notebook():
-        yield Console(file=io.StringIO() if quiet else sys.stdout, highlight=False, force_jupyter=False)
+        yield Console(
+            file=io.StringIO() if quiet else sys.stdout, highlight=False, force_jupyter=False
+        )
         return
     line: Any = _ChangingLine()
     yield Console(file=line, highlight=False, force_jupyter=False, force_terminal=False, width=100)

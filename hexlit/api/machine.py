@@ -51,7 +51,8 @@ class Checkup:
 
 
 def profiles(*arguments: str, **settings: Any) -> DataFrame:
-    """Settings that a run would have on each type of device: a column a device, also of those that are not here.
+    """Settings that a run would have on each type of device: a column a device, also of those that
+    are not here.
 
     Args:
         arguments: overrides of `hexlit.train` as on the command line.
@@ -64,13 +65,16 @@ def profiles(*arguments: str, **settings: Any) -> DataFrame:
     >>> hexlit.profiles(task="classify").loc["train_batch"].to_dict()
     {'cpu': 16, 'cuda': 32, 'mps': 64}
     """
-    chosen = settings_of("train", overrides(arguments, settings), RunConfig, prepare=whole_arguments)
+    chosen = settings_of(
+        "train", overrides(arguments, settings), RunConfig, prepare=whole_arguments
+    )
     from hexlit.accelerate.profile import every_profile
 
     with untouched_process():
         result = every_profile(chosen.hardware, chosen.device_defaults)
     columns = {
-        kind: {"on this machine": "no" if lacks else "yes", **vars(one)} for kind, (one, lacks) in result.items()
+        kind: {"on this machine": "no" if lacks else "yes", **vars(one)}
+        for kind, (one, lacks) in result.items()
     }
     return pandas_here().DataFrame(columns, dtype=object).drop(index="config")
 
@@ -105,7 +109,9 @@ class Bench:
 
     @property
     def lines(self) -> DataFrame:
-        """A row a measurement: `what`, `device`, `precision`, `median` work a second, and others."""
+        """A row a measurement: `what`, `device`,
+        `precision`, `median` work a second, and others.
+        """
         return frame(asdict(line) for line in self.report.lines)
 
     @property
@@ -122,7 +128,8 @@ def measure(*arguments: str, **settings: Any) -> Bench:
 
     Args:
         arguments: overrides as on the command line, such as `"what=forward"`.
-        settings: overrides with values of Python, such as `what="train"`, `task="forecast"` or `seconds=0.1`.
+        settings: overrides with values of Python, such as `what="train"`, `task="forecast"` or
+            `seconds=0.1`.
 
     Raises:
         UsageError: a mistake, in one line that says what would be right.
@@ -136,7 +143,11 @@ def measure(*arguments: str, **settings: Any) -> Bench:
     with untouched_process():
         argv = overrides(arguments, settings)
         if not of_train(argv):
-            return Bench(measured(settings_of("bench", [one for one in argv if one != "task=hex"], BenchConfig)))
+            return Bench(
+                measured(
+                    settings_of("bench", [one for one in argv if one != "task=hex"], BenchConfig)
+                )
+            )
         register(argv)
         own, rest = settings_apart(argv, OWN_KEYS, "bench")
         return Bench(measured(typed(own, BenchConfig), settings_of("bench_task", rest, RunConfig)))

@@ -1,4 +1,6 @@
-"""`hexlit.games`, `hexlit.match` and `hexlit.load`: what files and folders hold, as data frames and pictures."""
+"""`hexlit.games`, `hexlit.match` and `hexlit.load`:
+what files and folders hold, as data frames and pictures.
+"""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -104,40 +106,61 @@ class Games(Sequence[Game]):
 
     @property
     def frame(self) -> DataFrame:
-        """A row a game: `size`, `black`, `white`, `winner`, `ending`, `plies`, `swap`, `moves`, `source`."""
+        """A row a game: `size`, `black`, `white`, `winner`,
+        `ending`, `plies`, `swap`, `moves`, `source`.
+        """
         rows = []
         for one in self._records:
             ends = NAMES.get(one.winner, ""), one.ending.value, len(one.moves), swap_of(one)
-            rows.append((one.size, one.black, one.white, *ends, format_moves(one.moves.tolist(), one.size), one.source))
+            rows.append(
+                (
+                    one.size,
+                    one.black,
+                    one.white,
+                    *ends,
+                    format_moves(one.moves.tolist(), one.size),
+                    one.source,
+                )
+            )
         return frame(rows, COLUMNS)
 
     def statistics(self, opening_plies: int = 2, most: int = 10) -> dict[str, Any]:
-        """Counts of all kinds, as `hexlit games stats json=true` has them; tables of the `most` most frequent."""
+        """Counts of all kinds, as `hexlit games stats json=true` has them;
+        tables of the `most` most frequent.
+        """
         overview = Overview(opening_plies)
         for one in self._records:
             overview.add(one)
         return {**overview.as_json(most), "unreadable": len(self.unreadable)}
 
     def openings(self, plies: int = 2, most: int = 10) -> DataFrame:
-        """The most frequent openings: `board`, `moves`, `games`, `black_won`; turned boards are counted together."""
-        return frame(self.statistics(plies, most)["openings"], ("board", "moves", "games", "black_won"))
+        """The most frequent openings: `board`, `moves`, `games`,
+        `black_won`; turned boards are counted together.
+        """
+        return frame(
+            self.statistics(plies, most)["openings"], ("board", "moves", "games", "black_won")
+        )
 
     def players(self, most: int = 10) -> DataFrame:
         """Those who played most: `name`, `games`, `won`."""
         return frame(self.statistics(most=most)["players"], ("name", "games", "won"))
 
     def store(self, target: str | Path, duplicates: str = "symmetric") -> "Stored":
-        """Import the games into the store `target`, as `hexlit games import` does; equal games are dropped.
+        """Import the games into the store `target`, as `hexlit games import` does; equal games are
+        dropped.
 
         Args:
             target: a folder; games that it has already are passed over.
-            duplicates: `symmetric` (the same, or the same turned by 180 degrees), `exact`, or `keep`.
+            duplicates: `symmetric` (the same, or the same turned by 180 degrees), `exact`, or
+                `keep`.
 
         Raises:
             UsageError: the folder cannot take these games.
         """
         check_word("duplicates", duplicates, Duplicates)
-        result = import_games(GameReader(self._paths), Path(target), duplicates=Duplicates(duplicates))
+        result = import_games(
+            GameReader(self._paths), Path(target), duplicates=Duplicates(duplicates)
+        )
         return Stored(Path(target), result.as_json())
 
     def _repr_html_(self) -> str:
@@ -160,7 +183,9 @@ class Stored:
     @property
     def dropped(self) -> DataFrame:
         """`reason`, `games`, and in `first` where the first of them stands."""
-        rows = [(reason, one["count"], one["place"]) for reason, one in self.account["dropped"].items()]
+        rows = [
+            (reason, one["count"], one["place"]) for reason, one in self.account["dropped"].items()
+        ]
         return frame(rows, ("reason", "games", "first"))
 
     def _repr_html_(self) -> str:
@@ -168,7 +193,8 @@ class Stored:
 
 
 def games(source: str | Path, *sources: str | Path) -> Games:
-    """Read games: files of any format that hexlit knows, stores, the games of a run, and folders of these.
+    """Read games: files of any format that hexlit knows, stores, the games of a run, and folders of
+    these.
 
     Args:
         source: a path; that of a run's games is `run.games`.
@@ -208,27 +234,44 @@ class Match:
 
     @property
     def ratings(self) -> DataFrame:
-        """The players, best first: `name`, `elo`, `low` and `high` (95% interval), `games`, `wins`, `score`."""
+        """The players, best first: `name`, `elo`,
+        `low` and `high` (95% interval), `games`, `wins`, `score`.
+        """
         with own_values(self.folder, MATCH):
-            return frame(self.document["players"], ("name", "elo", "low", "high", "games", "wins", "score"))
+            return frame(
+                self.document["players"], ("name", "elo", "low", "high", "games", "wins", "score")
+            )
 
     @property
     def cross(self) -> DataFrame:
         """Wins of the player of a row against that of a column; empty where they did not meet."""
         with own_values(self.folder, MATCH):
             cells = self.document["cross"]
-            wins = {name: {other: cell["wins"] for other, cell in row.items()} for name, row in cells.items()}
-        return pandas_here().DataFrame(wins).T.reindex(index=cells, columns=cells).rename_axis("player").astype("Int64")
+            wins = {
+                name: {other: cell["wins"] for other, cell in row.items()}
+                for name, row in cells.items()
+            }
+        return (
+            pandas_here()
+            .DataFrame(wins)
+            .T.reindex(index=cells, columns=cells)
+            .rename_axis("player")
+            .astype("Int64")
+        )
 
     @property
     def games(self) -> DataFrame:
-        """Every game: `pair`, `black`, `white`, `winner` (a name), `ending`, `plies`, `opening`, `moves`."""
+        """Every game: `pair`, `black`, `white`,
+        `winner` (a name), `ending`, `plies`, `opening`, `moves`.
+        """
         rows = []
         for one in self._games:
             moves = format_moves(one.moves, self.document["board"])
             ends = one.ending.value, len(one.moves), one.opening, moves
             rows.append((one.pair, one.black, one.white, one.won_by, *ends))
-        return frame(rows, ("pair", "black", "white", "winner", "ending", "plies", "opening", "moves"))
+        return frame(
+            rows, ("pair", "black", "white", "winner", "ending", "plies", "opening", "moves")
+        )
 
     @property
     def sgf(self) -> Path:
@@ -254,16 +297,20 @@ class Match:
 
 
 def match(
-    players: Sequence[str | Model] | Mapping[str, str | Model], *arguments: str, quiet: bool = False, **settings: Any
+    players: Sequence[str | Model] | Mapping[str, str | Model],
+    *arguments: str,
+    quiet: bool = False,
+    **settings: Any,
 ) -> Match:
     """Play a match as `hexlit match` does with the same settings, in this process.
 
     Args:
-        players: two or more: lines as on the command line (`"rollouts simulations=100"`, `"random"`), models, or what
-            `Model.player` gives; or a mapping from names to these.
+        players: two or more: lines as on the command line (`"rollouts simulations=100"`,
+            `"random"`), models, or what `Model.player` gives; or a mapping from names to these.
         arguments: overrides as on the command line, such as `"openings.plies=1"`.
         quiet: show nothing meanwhile.
-        settings: overrides with values of Python: `board`, `pairs` (openings, each played twice), `swap`, `seed`.
+        settings: overrides with values of Python: `board`, `pairs` (openings, each played twice),
+            `swap`, `seed`.
 
     Raises:
         UsageError: a mistake, in one line that says what would be right.
@@ -280,13 +327,20 @@ def match(
     if isinstance(players, str):
         raise UsageError(f"players={players}: a list is needed, such as ['random', 'rollouts']")
     # Names come first, as a foreign program's command line comes last.
-    given = {f"name={shlex.quote(name)} ": one for name, one in players.items()} if isinstance(players, Mapping) else {}
+    given = (
+        {f"name={shlex.quote(name)} ": one for name, one in players.items()}
+        if isinstance(players, Mapping)
+        else {}
+    )
     named = given.items() or [("", one) for one in players]
     lines = [name + (one.player() if isinstance(one, Model) else one) for name, one in named]
     argv = [f"players=[{','.join(map(quoted, lines))}]", *overrides(arguments, settings)]
     from hexlit.commands.match_run import run_match
 
-    with console_for(quiet) as console, called("match", MatchConfig, argv, prepare=prepared) as command:
+    with (
+        console_for(quiet) as console,
+        called("match", MatchConfig, argv, prepare=prepared) as command,
+    ):
         return Match(run_match(*command, console))
 
 
@@ -294,8 +348,9 @@ def load(where: str | Path) -> Run | Sweep | Match | Model:
     """The run, the sweep, the match or the trained model at `where`.
 
     Args:
-        where: the folder of a run, a sweep or a match; a checkpoint; or a packaged network such as `hexlit:small`. A
-            checkpoint in the folder of a run gives that run with this checkpoint. Any other gives a model alone.
+        where: the folder of a run, a sweep or a match; a checkpoint; or a packaged network such as
+            `hexlit:small`. A checkpoint in the folder of a run gives that run with this checkpoint.
+            Any other gives a model alone.
 
     Raises:
         UsageError: there is nothing of these.

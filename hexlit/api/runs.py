@@ -18,7 +18,13 @@ from hexlit.api.interface import DataFrame, console_for, frame, overrides, panda
 from hexlit.cluster.lifeline import Child
 from hexlit.commands.application import INTERRUPTED, MISTAKE
 from hexlit.commands.composing import is_sweep
-from hexlit.commands.in_process import called, composed_with_hydra, quiet_imports, settings_of, untouched_process
+from hexlit.commands.in_process import (
+    called,
+    composed_with_hydra,
+    quiet_imports,
+    settings_of,
+    untouched_process,
+)
 from hexlit.commands.predict import task_of
 from hexlit.commands.tasks import part_of
 from hexlit.commands.train import refuse_sweep, refuse_unfit, train_in_folder, whole_arguments
@@ -46,7 +52,8 @@ PRUNED = ("trial", "epochs", "best", "median", "compared", "saved_seconds", "why
 
 
 def data(*arguments: str, **settings: Any) -> DataFrame:
-    """The data that `hexlit.train` with the same settings would read: a row for each example, with its `split`.
+    """The data that `hexlit.train` with the same settings would read: a row for each example, with
+    its `split`.
 
     The other columns are named as in the source, so `predict` of a trained model takes the table.
 
@@ -64,7 +71,9 @@ def data(*arguments: str, **settings: Any) -> DataFrame:
     hexlit.errors.UsageError: task=hex: has no data_table; the tasks with one are classify, forecast
     """
     pandas_here()
-    chosen = settings_of("train", overrides(arguments, settings), RunConfig, prepare=whole_arguments)
+    chosen = settings_of(
+        "train", overrides(arguments, settings), RunConfig, prepare=whole_arguments
+    )
     table_of = part_of(chosen.task, "data_table")
     with untouched_process():
         return table_of(chosen).to_pandas()
@@ -74,7 +83,8 @@ class Model:
     """The network of a checkpoint."""
 
     def __init__(self, checkpoint: str | Path) -> None:
-        """Of a checkpoint, of the best one in the folder of a run, or a packaged network such as `hexlit:small`.
+        """Of a checkpoint, of the best one in the folder of a run, or a packaged network such as
+        `hexlit:small`.
 
         Raises:
             UsageError: there is none.
@@ -95,7 +105,9 @@ class Model:
         """The size of the board that the network was trained on."""
         return self.network.size
 
-    def search(self, board: GameBoard, simulations: int = 400, algorithm: str = "gumbel") -> Searched:
+    def search(
+        self, board: GameBoard, simulations: int = 400, algorithm: str = "gumbel"
+    ) -> Searched:
         """Search a position; see `hexlit.Search`, which is faster for many of them."""
         return Search(self, simulations=simulations, algorithm=algorithm).run(board)
 
@@ -112,7 +124,8 @@ class Model:
         return f"checkpoint={source} simulations={simulations} algorithm={algorithm}{named}"
 
     def evaluate(self, **settings: Any) -> dict[str, Any]:
-        """Measure the model again: a model of Hex against the exact truth, with the settings of `hexlit strength`.
+        """Measure the model again: a model of Hex against the exact truth, with the settings of
+        `hexlit strength`.
 
         Returns:
             Plain values, those of `strength.json`.
@@ -130,8 +143,8 @@ class Model:
         """Apply the model to new data, as `hexlit predict` does.
 
         Args:
-            data: a table with the columns of the training: a data frame, or the name of a CSV or Parquet file. Models
-                that read texts also take one text, or a list of them.
+            data: a table with the columns of the training: a data frame, or the name of a CSV or
+                Parquet file. Models that read texts also take one text, or a list of them.
 
         Raises:
             UsageError: the model takes no such data.
@@ -154,7 +167,9 @@ class Model:
 
         column = read_checkpoint(self.checkpoint, "checkpoint")["hyper_parameters"].get("column")
         if column is None:
-            raise UsageError(f"predict: a model of task {self.task} takes a data frame, or a CSV or Parquet file")
+            raise UsageError(
+                f"predict: a model of task {self.task} takes a data frame, or a CSV or Parquet file"
+            )
         return frame([{column: text} for text in ([data] if isinstance(data, str) else data)])
 
     def __repr__(self) -> str:
@@ -182,7 +197,9 @@ class Run(Model):
     @cached_property
     def config(self) -> dict[str, Any]:
         """All settings of the run, as plain values."""
-        result: Any = OmegaConf.to_container(OmegaConf.load(self.folder / ".hydra" / "config.yaml"), resolve=True)
+        result: Any = OmegaConf.to_container(
+            OmegaConf.load(self.folder / ".hydra" / "config.yaml"), resolve=True
+        )
         return dict(result)
 
     @property
@@ -215,10 +232,12 @@ class Run(Model):
         return pandas_here().read_csv(path) if path.is_file() else frame([])
 
     def judged(self, split: str = "test") -> DataFrame:
-        """Every example of `split` as the network judges it, beside the truth; of `forecast` and `classify`.
+        """Every example of `split` as the network judges it, beside the truth; of `forecast` and
+        `classify`.
 
-        A text has `truth`, `predicted`, `confidence` and the probability `p_CLASS` of each class. A forecast has
-        `steps_ahead`, `target`, `truth`, `model`, and the references `persistence`, `seasonal` and `ridge`.
+        A text has `truth`, `predicted`, `confidence` and the probability `p_CLASS` of each class. A
+        forecast has `steps_ahead`, `target`, `truth`, `model`, and the references `persistence`,
+        `seasonal` and `ridge`.
 
         Args:
             split: train, validation or test.
@@ -230,7 +249,9 @@ class Run(Model):
         table_of, schema = part_of(self.task, "judged_table"), part_of(self.task, "settings")
         check_word("split", split, SPLITS)
         with untouched_process():
-            settings = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), self.config))
+            settings = OmegaConf.to_object(
+                OmegaConf.merge(OmegaConf.structured(schema), self.config)
+            )
             return table_of(settings, self.checkpoint, split).to_pandas()
 
     @property
@@ -248,14 +269,15 @@ class Run(Model):
 def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
     """Train as `hexlit train` does with the same settings, in this process, and return the run.
 
-    The run's folder is the one that the command would make, below `runs` in the working folder. The process stays as it
-    was: environment, warning filters, random generators and threads.
+    The run's folder is the one that the command would make, below `runs` in the working folder. The
+    process stays as it was: environment, warning filters, random generators and threads.
 
     Args:
         arguments: overrides as on the command line, such as `"trainer.max_epochs=10"`.
         quiet: show nothing meanwhile.
         settings: overrides with values of Python, such as `task="forecast"`, `board=4` or
-            `**{"trainer.max_epochs": 10}`. A run or a sweep stands for its folder: `resume=run`, `best=sweep`.
+            `**{"trainer.max_epochs": 10}`. A run or a sweep stands for its folder: `resume=run`,
+            `best=sweep`.
 
     Raises:
         UsageError: a mistake, in one line that says what would be right.
@@ -269,7 +291,10 @@ def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
     hexlit.errors.UsageError: board=99: must be from 2 to 19
     """
     argv = overrides(arguments, settings)
-    with console_for(quiet) as console, called("train", RunConfig, argv, prepare=whole_arguments) as (chosen, command):
+    with (
+        console_for(quiet) as console,
+        called("train", RunConfig, argv, prepare=whole_arguments) as (chosen, command),
+    ):
         refuse_sweep(chosen, command, "hexlit.sweep")
         refuse_unfit(chosen, command)
         train_in_folder(chosen, command, console=console)
@@ -294,8 +319,8 @@ class Sweep:
     def trials(self) -> DataFrame:
         """A row a trial, the best first, with the columns of `leaderboard.csv`.
 
-        `rank`, `trial`, `state`, the objectives, `latest` (the last value that it reported), `epochs`, `seconds`, for
-        those that failed the `failure`, and the parameters, among others.
+        `rank`, `trial`, `state`, the objectives, `latest` (the last value that it reported),
+        `epochs`, `seconds`, for those that failed the `failure`, and the parameters, among others.
         """
         return pandas_here().read_csv(io.StringIO(leaderboard(self.results)))
 
@@ -315,33 +340,43 @@ class Sweep:
 
     @property
     def pruned(self) -> DataFrame:
-        """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `saved_seconds`, `why`."""
+        """The trials that were given up: `trial`, `epochs`,
+        `best`, `median`, `compared`, `saved_seconds`, `why`.
+        """
         rows = pruned_trials(self.results)
         return frame(rows, None if rows else PRUNED)
 
     @property
     def saved_seconds(self) -> float:
-        """Estimated time that pruning has saved: the rest of the pruned trials at their own pace."""
+        """Estimated time that pruning has saved:
+        the rest of the pruned trials at their own pace.
+        """
         return self.results.pruning["saved_seconds"]
 
     @cached_property
     def figures(self) -> dict[str, Picture]:
-        """The figures of the report by name, such as `history`, `importances`, `slices` and `intermediate`."""
+        """The figures of the report by name, such as `history`,
+        `importances`, `slices` and `intermediate`.
+        """
         from hexlit.reporting.figures import draw
         from hexlit.tuning.figures import figures_of
 
-        return {name: Picture(draw(make, data).decode()) for name, _, data, make in figures_of(self.results)}
+        return {
+            name: Picture(draw(make, data).decode())
+            for name, _, data, make in figures_of(self.results)
+        }
 
     def _repr_html_(self) -> str:
         return notebook(sweep_page(as_document(self.results), together=True), rows=LEADING)
 
 
 def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
-    """Run a sweep as `hexlit train --multirun` does with the same settings; its trials are processes of their own.
+    """Run a sweep as `hexlit train --multirun` does with the same settings; its trials are
+    processes of their own.
 
     Args:
-        arguments: overrides as on the command line, such as `"sweep=quick"`, `"hydra.sweeper.n_trials=12"`, or for a
-            plain multirun `"seed=1,2,3"`.
+        arguments: overrides as on the command line, such as `"sweep=quick"`,
+            `"hydra.sweeper.n_trials=12"`, or for a plain multirun `"seed=1,2,3"`.
         quiet: show nothing meanwhile.
         settings: overrides with values of Python, see `hexlit.train`.
 
@@ -352,13 +387,25 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
     >>> hexlit.sweep("sweep=nonsense")
     Traceback (most recent call last):
     ...
-    hexlit.errors.UsageError: sweep=nonsense: there is no such option; choose from classify, experiments, ...
+    hexlit.errors.UsageError: sweep=nonsense: there is no such option; choose from classify,
+    experiments, ...
     """
     argv = overrides(arguments, settings)
     folder = _folder_of(argv)
-    command = [sys.executable, "-m", "hexlit", "train", "--multirun", *argv, f"hydra.sweep.dir={quoted(str(folder))}"]
+    command = [
+        sys.executable,
+        "-m",
+        "hexlit",
+        "train",
+        "--multirun",
+        *argv,
+        f"hydra.sweep.dir={quoted(str(folder))}",
+    ]
     line = ""
-    with console_for(quiet) as console, Child(command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT) as process:
+    with (
+        console_for(quiet) as console,
+        Child(command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT) as process,
+    ):
         try:
             for output in process.stdout or ():
                 line = output.decode(errors="replace")
@@ -370,7 +417,11 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
         raise KeyboardInterrupt
     if process.returncode:
         message = line.strip().removeprefix("hexlit train: ")
-        raise UsageError(message) if process.returncode == MISTAKE else RuntimeError(f"{process.how}: {message}")
+        raise (
+            UsageError(message)
+            if process.returncode == MISTAKE
+            else RuntimeError(f"{process.how}: {message}")
+        )
     return Sweep(folder)
 
 

@@ -1,4 +1,6 @@
-"""Players without a network: alpha-beta over two-distance, tree search with random rollouts, and the exact solver."""
+"""Players without a network: alpha-beta over two-distance,
+tree search with random rollouts, and the exact solver.
+"""
 
 import logging
 from collections.abc import Callable
@@ -24,17 +26,23 @@ _PERFECT = 7  # rows up to which positions are solved in seconds
 
 
 def _in_parallel(
-    search: Callable[..., MovesAndValues], cells: NDArray[np.int8], to_move: NDArray[np.int8], *settings: float
+    search: Callable[..., MovesAndValues],
+    cells: NDArray[np.int8],
+    to_move: NDArray[np.int8],
+    *settings: float,
 ) -> MovesAndValues:
     """The results of `search` for all positions, a slice of them a thread."""
     count, table = len(cells), geometry(round(cells.shape[1] ** 0.5))
-    parts = over_slices(lambda first, last: search(cells[first:last], to_move[first:last], *settings, table), count)
+    parts = over_slices(
+        lambda first, last: search(cells[first:last], to_move[first:last], *settings, table), count
+    )
     moves, values = zip(*parts, strict=True)
     return np.concatenate(moves), np.concatenate(values)
 
 
 class TwoDistancePlayer(Player):
-    """Plays the best move of an alpha-beta search of fixed depth, as Queenbee did (van Rijswijck 2002).
+    """Plays the best move of an alpha-beta search of fixed depth, as Queenbee did (van Rijswijck
+    2002).
 
     Ties are drawn by seed and position.
     """
@@ -52,26 +60,40 @@ class TwoDistancePlayer(Player):
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`: it swaps if its own value is below 0, the mean over its depth and one more.
 
-        A static evaluation favours the player who moved last, so one depth alone would always swap or never.
+        A static evaluation favours the player who moved last, so one depth alone would always swap
+        or never.
         """
         white = np.full(len(cells), WHITE, np.int8)
         moves, values = self._search(cells, white, self.depth)
         deeper = self._search(cells, white, self.depth + 1)[1]
         return np.where(values + deeper < 0, np.int16(cells.shape[1]), moves)
 
-    def _search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int) -> MovesAndValues:
+    def _search(
+        self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int
+    ) -> MovesAndValues:
         return _in_parallel(alpha_beta_moves, cells, to_move, depth, self.width, self.seed)
 
 
 class RolloutPlayer(JudgingPlayer):
-    """Plays the most visited move of UCT with uniformly random rollouts, drawn by seed and position."""
+    """Plays the most visited move of UCT with uniformly random rollouts,
+    drawn by seed and position.
+    """
 
-    def __init__(self, *, simulations: int = 1000, rollouts: int = 1, exploration: float = 0.3, seed: int = 0) -> None:
-        """`rollouts` random games per simulation; `exploration` weighs the width of the confidence bounds."""
+    def __init__(
+        self, *, simulations: int = 1000, rollouts: int = 1, exploration: float = 0.3, seed: int = 0
+    ) -> None:
+        """`rollouts` random games per simulation;
+        `exploration` weighs the width of the confidence bounds.
+        """
         check_numbers("[1, inf)", simulations=simulations, rollouts=rollouts)
         check_numbers("[0, inf)", seed=seed)
         check_numbers("[0, inf)", exploration=exploration)
-        self.simulations, self.rollouts, self.exploration, self.seed = simulations, rollouts, exploration, seed
+        self.simulations, self.rollouts, self.exploration, self.seed = (
+            simulations,
+            rollouts,
+            exploration,
+            seed,
+        )
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `JudgingPlayer`."""
@@ -83,15 +105,18 @@ class RolloutPlayer(JudgingPlayer):
 class SolverPlayer(Player):
     """Keeps every win that the solver proves, by the winning move that it found first.
 
-    In lost positions it plays the move whose refutation cost the solver most nodes. If all are refuted at sight, or if
-    the solver gives up, it plays as `TwoDistancePlayer` does. The solver's proofs are kept, so that all this depends on
-    the positions it was asked about before.
+    In lost positions it plays the move whose refutation cost the solver most nodes. If all are
+    refuted at sight, or if the solver gives up, it plays as `TwoDistancePlayer` does. The solver's
+    proofs are kept, so that all this depends on the positions it was asked about before.
     """
 
-    def __init__(self, size: int, *, node_limit: int | None = None, seed: int = 0, rows: int | None = None) -> None:
+    def __init__(
+        self, size: int, *, node_limit: int | None = None, seed: int = 0, rows: int | None = None
+    ) -> None:
         """For boards of `size` (2 to 8, as the solver).
 
-        A position is given up after `node_limit` nodes. None: it is perfect up to 7×7, and has 100,000 nodes on 8×8.
+        A position is given up after `node_limit` nodes. None: it is perfect up to 7×7, and has
+        100,000 nodes on 8×8.
         """
         check_numbers("[1, inf)", node_limit=node_limit)
         if node_limit is None and size > _PERFECT:
@@ -107,7 +132,9 @@ class SolverPlayer(Player):
         moves = self._winning_moves(cells, to_move)
         for game in np.flatnonzero(moves == _LOST):
             colour, size = int(to_move[game]), self._solver.size
-            costs = frame_map(self._solver.costs(cells[game], colour), colour, size)  # so that both colours play alike
+            costs = frame_map(
+                self._solver.costs(cells[game], colour), colour, size
+            )  # so that both colours play alike
             if costs.max() > 1:
                 moves[game] = frame_action(int(costs.argmax()), colour, size)
         rest = moves < 0
@@ -116,7 +143,9 @@ class SolverPlayer(Player):
         return moves
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: it swaps in lost positions; if the solver gives up, two-distance decides."""
+        """See `Player`: it swaps in lost positions;
+        if the solver gives up, two-distance decides.
+        """
         moves = self._winning_moves(cells, np.full(len(cells), WHITE, np.int8))
         moves[moves == _LOST] = cells.shape[1]
         rest = moves == _UNSOLVED
@@ -132,8 +161,13 @@ class SolverPlayer(Player):
             replayed.play(move)
         return count
 
-    def _winning_moves(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        moves = [self._winning_move(board, int(colour)) for board, colour in zip(cells, to_move, strict=True)]
+    def _winning_moves(
+        self, cells: NDArray[np.int8], to_move: NDArray[np.int8]
+    ) -> NDArray[np.int16]:
+        moves = [
+            self._winning_move(board, int(colour))
+            for board, colour in zip(cells, to_move, strict=True)
+        ]
         return np.array(moves, np.int16)
 
     def _winning_move(self, cells: NDArray[np.int8], to_move: int) -> int:
@@ -148,7 +182,10 @@ class SolverPlayer(Player):
             move = self._solver.winning_move(cells, to_move, self.node_limit)
         except UnsolvedError:
             if not self._given_up:
-                _log.warning("the solver gives up after %d nodes: two-distance moves instead", self.node_limit)
+                _log.warning(
+                    "the solver gives up after %d nodes: two-distance moves instead",
+                    self.node_limit,
+                )
             self._given_up.add(cells.tobytes())
             return _UNSOLVED
         return _LOST if move is None else move

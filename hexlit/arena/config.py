@@ -1,4 +1,6 @@
-"""The `evaluation` section of the configuration, those of a match, and the settings of play over HTP."""
+"""The `evaluation` section of the configuration,
+those of a match, and the settings of play over HTP.
+"""
 
 from dataclasses import dataclass, field
 
@@ -21,7 +23,9 @@ class PoolConfig(Settings, section="evaluation.pool"):
     pairs: int = number(16, "[1, inf)")
     """Openings against each opponent, each played twice."""
     opponents: int = number(3, "[1, inf)")
-    """Most earlier networks that a new one meets: the one before it, and others two, four, ... ratings ago."""
+    """Most earlier networks that a new one meets:
+    the one before it, and others two, four, ... ratings ago.
+    """
 
 
 @dataclass
@@ -32,9 +36,13 @@ class ProofConfig(Settings, section="evaluation.proof"):
     """
 
     enabled: bool = False
-    """Whether a run ends once its strength is proven; only on boards with solved openings, 3 to 8."""
+    """Whether a run ends once its strength is proven;
+    only on boards with solved openings, 3 to 8.
+    """
     evaluations: int = number(2, "[1, inf)")
-    """Evaluations in a row that have to reach all limits below; the search has to judge every opening right, too."""
+    """Evaluations in a row that have to reach all limits below;
+    the search has to judge every opening right, too.
+    """
     search_optimality: float = number(0.99, "[0, 1]")
     """Least share of won positions that the searched move keeps won."""
     policy_optimality: float = number(0.95, "[0, 1]")
@@ -50,22 +58,28 @@ class EvaluationConfig(Settings, section="evaluation"):
     positions: int = number(1000, "[1, inf)")
     """Random won positions for the final figures."""
     quick_positions: int = number(200, "[1, inf)")
-    """Other ones, drawn with `seed` + 1, that are judged during the run. With `evaluation.proof.enabled` a fifth of
-    them, until their figures come near the proof."""
+    """Other ones, drawn with `seed` + 1, that are judged during the run. With
+    `evaluation.proof.enabled` a fifth of them, until their figures come near the proof.
+    """
     game_positions: int = number(300, "[12, inf)")
     """Positions from games, won and lost, for the value's calibration and a second optimality."""
     every_epochs: int = number(1, "[0, inf)")
     """Epochs between two measurements; 0 measures no strength."""
     begin_after: int = number(0, "[0, inf)")
-    """Epochs without any at the beginning, at most a fifth of `trainer.max_epochs`. What measuring compiles is then
-    ready before it is needed."""
+    """Epochs without any at the beginning, at most a fifth of `trainer.max_epochs`. What measuring
+    compiles is then ready before it is needed.
+    """
     match_pairs: int = number(16, "[1, inf)")
-    """Openings of the match against rollouts on boards without solved positions, each played twice."""
+    """Openings of the match against rollouts on boards without solved positions,
+    each played twice.
+    """
     rollouts: int = number(32, "[1, inf)")
     """Random playouts per leaf of that opponent."""
     perfect_pairs: int = number(0, "[0, inf)")
-    """Openings of games against perfect play, each played twice: those of one stone first, then of two. They give
-    `strength.elo_to_perfect`, 0 for perfect play, and `strength.macs_to_perfect`. 0: none. On boards of 3 to 7 rows."""
+    """Openings of games against perfect play, each played twice: those of one stone first, then of
+    two. They give `strength.elo_to_perfect`, 0 for perfect play, and `strength.macs_to_perfect`. 0:
+    none. On boards of 3 to 7 rows.
+    """
     seed: int = number(2026, "[0, inf)")
     """Seed of the positions and openings, independent of that of training."""
     pool: PoolConfig = field(default_factory=PoolConfig)
@@ -79,12 +93,18 @@ class OpeningsConfig(Settings, section="openings"):
     plies: int | None = number(None, "[1, inf)")
     """Moves of an opening, below the size of the board; null: 2, or 1 with the swap rule."""
     balanced: bool = True
-    """Whether to take fair ones: two moves on 8×8 to 13×13 from a list of `hexlit:large`, others by random playouts."""
+    """Whether to take fair ones:
+    two moves on 8×8 to 13×13 from a list of `hexlit:large`, others by random playouts.
+    """
 
     def length(self, *, swap: bool) -> int:
-        """Moves of an opening, with or without the swap rule; raises `UsageError` if the rule forbids `plies`."""
+        """Moves of an opening, with or without the swap rule;
+        raises `UsageError` if the rule forbids `plies`.
+        """
         if swap and self.plies not in (None, 1):
-            raise UsageError(f"openings.plies={self.plies}: with swap=true an opening is one move; leave it out")
+            raise UsageError(
+                f"openings.plies={self.plies}: with swap=true an opening is one move; leave it out"
+            )
         return self.plies or (1 if swap else 2)
 
 
@@ -106,7 +126,9 @@ class SprtConfig(Settings, section="sprt"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.elo1 is not None and self.elo0 >= self.elo1:
-            raise UsageError(f"sprt.elo0={self.elo0:g}, sprt.elo1={self.elo1:g}: elo0 must be below elo1")
+            raise UsageError(
+                f"sprt.elo0={self.elo0:g}, sprt.elo1={self.elo1:g}: elo0 must be below elo1"
+            )
 
 
 @dataclass
@@ -122,8 +144,9 @@ class PlaySettings(Settings):
     live_simulations: int = number(1_000_000, "[1, inf)")
     """Number of simulations that ends a live analysis."""
     solver: bool = False
-    """Whether the exact solver chooses moves if it can prove a win, on boards of up to 8 rows. On larger ones
-    it plays the wins that virtual connections alone prove."""
+    """Whether the exact solver chooses moves if it can prove a win, on boards of up to 8 rows. On
+    larger ones it plays the wins that virtual connections alone prove.
+    """
     proof_seconds: float = number(2.0, "(0, 1e6]", unit="seconds")
     """Longest time of the solver for a move of `solver`, in seconds."""
     solver_nodes: int | None = number(None, "[1, inf)")

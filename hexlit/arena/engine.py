@@ -1,4 +1,6 @@
-"""A foreign program that speaks HTP, as a player: asked over two pipes with time-outs, and ended with its processes."""
+"""A foreign program that speaks HTP, as a player:
+asked over two pipes with time-outs, and ended with its processes.
+"""
 
 import contextlib
 import os
@@ -35,7 +37,8 @@ _ANSWER = re.compile(rb"^([=?])(.*?)\n[ \t\r]*\n", re.MULTILINE | re.DOTALL)
 
 
 class EngineProcess:
-    """A running program that speaks HTP. It is no child of a shell, and leads a process group of its own.
+    """A running program that speaks HTP. It is no child of a shell, and leads a process group of
+    its own.
 
     Raises:
         Forfeit: the program cannot be started.
@@ -44,13 +47,18 @@ class EngineProcess:
     def __init__(self, words: Sequence[str]) -> None:
         self._stderr = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the process
         try:
-            self._process = Child(words, tied=False, stdin=_PIPE, stdout=_PIPE, stderr=self._stderr, bufsize=0)
+            self._process = Child(
+                words, tied=False, stdin=_PIPE, stdout=_PIPE, stderr=self._stderr, bufsize=0
+            )
         except OSError as error:
             raise Forfeit(f"cannot be started: {words[0]}: {error.strerror}") from error
-        self._stdin, self._stdout = (cast(IO[bytes], pipe) for pipe in (self._process.stdin, self._process.stdout))
+        self._stdin, self._stdout = (
+            cast(IO[bytes], pipe) for pipe in (self._process.stdin, self._process.stdout)
+        )
 
     def ask(self, command: str, seconds: float) -> tuple[bool, str]:
-        """Send `command` and wait for its answer: whether it begins with `=` rather than `?`, and its text.
+        """Send `command` and wait for its answer: whether it begins with `=` rather than `?`, and
+        its text.
 
         Raises:
             Forfeit: none comes in time, or ever.
@@ -69,13 +77,17 @@ class EngineProcess:
             chunk = self._read(max(0.0, deadline - time.monotonic()))
             if chunk is None:
                 printed = f"; it printed {last_line(output)!r}" if output else ""
-                raise Forfeit(f"no answer to {command!r} within {seconds:g} s{printed}{self._last_words()}")
+                raise Forfeit(
+                    f"no answer to {command!r} within {seconds:g} s{printed}{self._last_words()}"
+                )
             if not chunk:
                 raise Forfeit(f"{self._end()} at {command!r}{self._last_words()}")
             output += chunk
             if len(output) > MOST_GARBAGE:
                 start = last_line(output)
-                raise Forfeit(f"answers {command!r} with more than {MOST_GARBAGE} bytes, such as {start!r}")
+                raise Forfeit(
+                    f"answers {command!r} with more than {MOST_GARBAGE} bytes, such as {start!r}"
+                )
         lines = answer[2].decode(errors="replace").replace("\r", "").split("\n")
         return answer[1] == b"=", "\n".join(line.rstrip() for line in lines).strip()
 
@@ -99,7 +111,9 @@ class EngineProcess:
             file.close()
 
     def _read(self, seconds: float) -> bytes | None:
-        """Output that comes within `seconds`; empty once the program has closed it, None if there is none."""
+        """Output that comes within `seconds`;
+        empty once the program has closed it, None if there is none.
+        """
         if not select.select([self._stdout], [], [], seconds)[0]:
             return None
         return os.read(self._stdout.fileno(), _CHUNK)
@@ -118,10 +132,12 @@ class EngineProcess:
 
 
 class HtpEngine(Player):
-    """Plays by a program that is started by a command line and speaks HTP over its standard input and output.
+    """Plays by a program that is started by a command line and speaks HTP over its standard input
+    and output.
 
-    The program loses the game, with a note, if it does not start, ends, is silent for too long, refuses a command, or
-    answers without a legal move. It is then ended, and started again for the next game.
+    The program loses the game, with a note, if it does not start, ends, is silent for too long,
+    refuses a command, or answers without a legal move. It is then ended, and started again for the
+    next game.
 
     Args:
         command: the command line; no shell reads it.
@@ -133,10 +149,17 @@ class HtpEngine(Player):
         UsageError: the program does not exist, or a time is out of range.
     """
 
-    def __init__(self, command: str, *, name: str, start_timeout: float, move_timeout: float) -> None:
-        self._words = [str(Path(word).expanduser()) if word[:1] == "~" else word for word in shlex.split(command)]
+    def __init__(
+        self, command: str, *, name: str, start_timeout: float, move_timeout: float
+    ) -> None:
+        self._words = [
+            str(Path(word).expanduser()) if word[:1] == "~" else word
+            for word in shlex.split(command)
+        ]
         if not self._words or shutil.which(self._words[0]) is None:
-            raise UsageError(f"engine {command!r}: there is no program {(self._words or [''])[0]!r}")
+            raise UsageError(
+                f"engine {command!r}: there is no program {(self._words or [''])[0]!r}"
+            )
         check_numbers("(0, 1e6]", start_timeout=start_timeout, move_timeout=move_timeout)
         self.name = name
         self._start_timeout = start_timeout
@@ -163,7 +186,10 @@ class HtpEngine(Player):
             if process is None:
                 raise Forfeit("is not running")
             self._catch_up(process, board)
-            move = self._move(self._ask(process, f"genmove {'bw'[len(board.moves) % 2]}", self._move_timeout), board)
+            move = self._move(
+                self._ask(process, f"genmove {'bw'[len(board.moves) % 2]}", self._move_timeout),
+                board,
+            )
         self._played = (*board.moves, move)
         return [move]
 
@@ -185,7 +211,11 @@ class HtpEngine(Player):
             self._ask(process, "clear_board", self._move_timeout)
             known = 0
         for ply in range(known, len(moves)):
-            self._ask(process, f"play {'bw'[ply % 2]} {format_cell(moves[ply], board.size)}", self._move_timeout)
+            self._ask(
+                process,
+                f"play {'bw'[ply % 2]} {format_cell(moves[ply], board.size)}",
+                self._move_timeout,
+            )
 
     def _move(self, text: str, board: GameBoard) -> int:
         name, size = text.lower(), board.size
@@ -194,7 +224,9 @@ class HtpEngine(Player):
         try:
             cell = parse_cell(name, size)
         except UsageError:
-            raise Forfeit(f"answers {text[:60]!r}, which is no move on a {size}x{size} board") from None
+            raise Forfeit(
+                f"answers {text[:60]!r}, which is no move on a {size}x{size} board"
+            ) from None
         if fault := illegality(cell, board):
             raise Forfeit(fault)
         return cell
@@ -207,7 +239,9 @@ class HtpEngine(Player):
 
     @contextlib.contextmanager
     def _ended_by_a_forfeit(self) -> Iterator[None]:
-        """After a forfeit end the program, because its state is unknown; the note gets the player's name."""
+        """After a forfeit end the program,
+        because its state is unknown; the note gets the player's name.
+        """
         try:
             yield
         except Forfeit as forfeit:

@@ -1,7 +1,7 @@
 """Games between players: the openings, the one loop that plays them, and matches in pairs.
 
-Every opening is played twice, each player once with either colour. The rules are enforced here: a player that plays a
-taken cell or no cell loses the game, with a note, and the other games continue.
+Every opening is played twice, each player once with either colour. The rules are enforced here: a
+player that plays a taken cell or no cell loses the game, with a note, and the other games continue.
 """
 
 import re
@@ -60,7 +60,9 @@ class ArenaGame:
     opening: int
     """Number of given moves at the start."""
     moves: tuple[int, ...]
-    """Cells (row * size + column) or size * size for swap-pieces, Black's first, the opening included."""
+    """Cells (row * size + column) or size * size for swap-pieces,
+    Black's first, the opening included.
+    """
     winner: int
     """+1 Black, -1 White."""
     ending: Ending
@@ -91,13 +93,19 @@ def illegality(move: int, board: GameBoard) -> str:
 
 
 def play_games(
-    both: tuple[Player, Player], openings: Sequence[Opening], size: int, *, swap: bool = False, sides: Sides = (1, -1)
+    both: tuple[Player, Player],
+    openings: Sequence[Opening],
+    size: int,
+    *,
+    swap: bool = False,
+    sides: Sides = (1, -1),
 ) -> Iterator[tuple[int, ArenaGame]]:
     """Play P undecided `openings` of one length for each of the `sides`, all games at once.
 
-    `sides` are colours of the first player of `both`: by default it has Black in the rows 0 to P - 1, and White in the
-    rows P to 2 P - 1. Gives (row, game) as games end, by a connection, a resignation or a forfeit. Names and pairs are
-    blank. With `swap`, White may answer an opening of one move by swap-pieces.
+    `sides` are colours of the first player of `both`: by default it has Black in the rows 0 to P -
+    1, and White in the rows P to 2 P - 1. Gives (row, game) as games end, by a connection, a
+    resignation or a forfeit. Names and pairs are blank. With `swap`, White may answer an opening of
+    one move by swap-pieces.
     """
     boards = [GameBoard(size, swap=swap, moves=opening) for _ in sides for opening in openings]
     side_of = [side for side in sides for _ in openings]
@@ -106,7 +114,9 @@ def play_games(
 
     def ended(row: int, winner: int, ending: Ending, note: str = "") -> tuple[int, ArenaGame]:
         running.remove(row)
-        unsolved = sum(player.unsolved_moves(boards[row], turn * side_of[row]) for player, turn in players)
+        unsolved = sum(
+            player.unsolved_moves(boards[row], turn * side_of[row]) for player, turn in players
+        )
         note = note or (f"{unsolved}{_UNSOLVED}" if unsolved else "")
         return row, ArenaGame(0, "", "", len(openings[0]), boards[row].moves, winner, ending, note)
 
@@ -118,7 +128,10 @@ def play_games(
                 yield ended(row, -turn * side_of[row], Ending.FORFEITED, _note(forfeit))
             return
     while running:
-        turns = [[row for row in running if boards[row].to_move * side_of[row] == turn] for _, turn in players]
+        turns = [
+            [row for row in running if boards[row].to_move * side_of[row] == turn]
+            for _, turn in players
+        ]
         for (player, _), rows in zip(players, turns, strict=True):
             if not rows:
                 continue
@@ -145,7 +158,9 @@ def _note(forfeit: Forfeit) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """Openings of games between two players: an independent part of a tournament, which any process can play."""
+    """Openings of games between two players:
+    an independent part of a tournament, which any process can play.
+    """
 
     first: str
     """Name of the player who has Black first."""
@@ -156,7 +171,11 @@ class Block:
     def cut(self, at_once: int) -> "list[Block]":
         """Blocks of `at_once` openings, which a player plays in parallel, and the rest."""
         rest = iter(self.openings.items())
-        return [replace(self, openings=part) for _ in self.openings if (part := dict(islice(rest, at_once)))]
+        return [
+            replace(self, openings=part)
+            for _ in self.openings
+            if (part := dict(islice(rest, at_once)))
+        ]
 
 
 @dataclass(frozen=True)
@@ -181,12 +200,17 @@ class MatchWorker:
         contestants = [by_name[name] for name in names]
         alone = any(contestant.one_game for contestant in contestants)
         count = 1 if alone else self.at_once
-        with closing(contestants[0].make(count)) as one, closing(contestants[1].make(count)) as other:
+        with (
+            closing(contestants[0].make(count)) as one,
+            closing(contestants[1].make(count)) as other,
+        ):
             for part in block.cut(count):
                 numbers, openings = list(part.openings), list(part.openings.values())
                 games: dict[tuple[int, int], ArenaGame] = {}
                 for sides in ((1,), (-1,)) if alone else ((1, -1),):
-                    for row, game in play_games((one, other), openings, self.size, swap=self.swap, sides=sides):
+                    for row, game in play_games(
+                        (one, other), openings, self.size, swap=self.swap, sides=sides
+                    ):
                         number, side = numbers[row % len(numbers)], sides[row // len(numbers)]
                         black, white = names[::side]
                         games[number, side] = replace(game, pair=number, black=black, white=white)
@@ -209,15 +233,23 @@ class MatchResult(NamedTuple):
 def play_match(
     first: Player, second: Player, *, size: int, pairs: int, seed: int, opening_plies: int = 2
 ) -> MatchResult:
-    """Play `pairs` different random openings of `opening_plies` stones twice each, all games in parallel."""
+    """Play `pairs` different random openings of `opening_plies` stones twice each,
+    all games in parallel.
+    """
     wins = 0
-    for row, game in play_games((first, second), random_openings(size, pairs, opening_plies, seed), size):
+    for row, game in play_games(
+        (first, second), random_openings(size, pairs, opening_plies, seed), size
+    ):
         wins += (game.winner > 0) == (row < pairs)
     return MatchResult(wins, 2 * pairs)
 
 
-def pair_counts(first: Player, second: Player, openings: Sequence[Opening], size: int) -> tuple[int, int, int]:
-    """Numbers of `openings`, of one length, with none, one, and both of their games won by the first player."""
+def pair_counts(
+    first: Player, second: Player, openings: Sequence[Opening], size: int
+) -> tuple[int, int, int]:
+    """Numbers of `openings`, of one length, with none,
+    one, and both of their games won by the first player.
+    """
     wins = [0] * len(openings)
     for row, game in play_games((first, second), openings, size):
         wins[row % len(openings)] += (game.winner > 0) == (row < len(openings))
@@ -225,7 +257,8 @@ def pair_counts(first: Player, second: Player, openings: Sequence[Opening], size
 
 
 def first_openings(size: int, count: int, seed: int) -> list[list[Opening]]:
-    """`count` openings that differ by more than a turn, by their length: all of one stone first, then of two.
+    """`count` openings that differ by more than a turn, by their length: all of one stone first,
+    then of two.
 
     There are fewer if the board has no more.
     """
@@ -238,28 +271,40 @@ def first_openings(size: int, count: int, seed: int) -> list[list[Opening]]:
 def fair_openings() -> dict[int, list[Opening]]:
     """Rows of a board, from 8 to 13 -> 200 openings of two moves that `hexlit:large` judges fair.
 
-    It values them between -0.3 and 0.3 after 400 simulations; on 8×8, which has too few, the fairest go up to 0.45.
+    It values them between -0.3 and 0.3 after 400 simulations; on 8×8, which has too few, the
+    fairest go up to 0.45.
     """
     lines = resources.files("hexlit.arena").joinpath("openings.txt").read_text().splitlines()
     listed = {int(size): openings for size, *openings in map(str.split, lines)}
-    return {size: [tuple(parse_moves(CELL.findall(one), size)) for one in listed[size]] for size in listed}
+    return {
+        size: [tuple(parse_moves(CELL.findall(one), size)) for one in listed[size]]
+        for size in listed
+    }
 
 
-def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced: bool = True) -> list[Opening]:
+def balanced_openings(
+    size: int, count: int, plies: int, seed: int, *, balanced: bool = True
+) -> list[Opening]:
     """`count` openings of `plies` moves, in random order.
 
-    No two of them lead to the same position, or to one turned by 180 degrees: deterministic players would play the same
-    game again. With `balanced`, those of two moves are drawn from `fair_openings` if it has as many. Else four times as
-    many are drawn (or all that the board has). Those with random playouts closest to half of the games won are kept.
+    No two of them lead to the same position, or to one turned by 180 degrees: deterministic players
+    would play the same game again. With `balanced`, those of two moves are drawn from
+    `fair_openings` if it has as many. Else four times as many are drawn (or all that the board
+    has). Those with random playouts closest to half of the games won are kept.
 
     Raises:
         UsageError: `plies` moves could decide the game, or there are too few openings.
     """
     listed = fair_openings().get(size, []) if balanced and plies == LISTED_PLIES else []
     if count <= len(listed):
-        return [listed[index] for index in np.random.default_rng([seed, size]).permutation(len(listed))[:count]]
+        return [
+            listed[index]
+            for index in np.random.default_rng([seed, size]).permutation(len(listed))[:count]
+        ]
     key = partial(position_key, size=size)
-    drawn = _drawn(size, count, plies, seed, key, wanted=count * (CANDIDATES if balanced else 1), every=True)
+    drawn = _drawn(
+        size, count, plies, seed, key, wanted=count * (CANDIDATES if balanced else 1), every=True
+    )
     if not balanced:
         return drawn
     cells = np.stack([GameBoard(size, moves=opening).cells for opening in drawn])
@@ -280,30 +325,46 @@ def random_openings(size: int, count: int, plies: int, seed: int) -> list[Openin
 
 
 def _drawn(
-    size: int, count: int, plies: int, seed: int, key: Callable[[Opening], Stones], *, wanted: int, every: bool
+    size: int,
+    count: int,
+    plies: int,
+    seed: int,
+    key: Callable[[Opening], Stones],
+    *,
+    wanted: int,
+    every: bool,
 ) -> list[Opening]:
-    """Up to `wanted` random openings with different keys, `count` at least; short ones out of `every` one there is."""
+    """Up to `wanted` random openings with different keys,
+    `count` at least; short ones out of `every` one there is.
+    """
     check_plies(size, plies)
     random = np.random.default_rng([seed, size, plies])
     if every and plies <= ENUMERATED:
         known = list(permutations(range(size * size), plies))
         draws = (known[index] for index in random.permutation(len(known)))
     else:
-        draws = (tuple(random.choice(size * size, plies, replace=False).tolist()) for _ in range(100 * wanted))
+        draws = (
+            tuple(random.choice(size * size, plies, replace=False).tolist())
+            for _ in range(100 * wanted)
+        )
     different = dict[Stones, Opening]()
     for opening in draws:
         different.setdefault(key(opening), opening)
         if len(different) == wanted:
             break
     if len(different) < count:
-        raise UsageError(f"{count} openings: a {size}x{size} board has {len(different)} of {plies} plies")
+        raise UsageError(
+            f"{count} openings: a {size}x{size} board has {len(different)} of {plies} plies"
+        )
     return list(different.values())
 
 
 def check_plies(size: int, plies: int) -> None:
     """Raise `UsageError` if `plies` is below 1, or an opening of `plies` moves could win a game."""
     if not 1 <= plies < size:
-        raise UsageError(f"openings.plies={plies}: on a {size}x{size} board an opening has 1 to {size - 1} plies")
+        raise UsageError(
+            f"openings.plies={plies}: on a {size}x{size} board an opening has 1 to {size - 1} plies"
+        )
 
 
 def stones_of(moves: Opening) -> Stones:
@@ -318,10 +379,14 @@ def turned(moves: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def position_key(moves: Opening, size: int) -> Stones:
-    """A key shared by sequences of moves that end in the same position, or in one turned by 180 degrees."""
+    """A key shared by sequences of moves that end in the same position,
+    or in one turned by 180 degrees.
+    """
     return min(stones_of(moves), stones_of(turned(moves, size)))
 
 
 def most_openings(size: int, plies: int) -> int:
-    """Most openings to ask for, so that random draws find them soon: half of those of 1 or 2 plies."""
+    """Most openings to ask for, so that random draws find them soon:
+    half of those of 1 or 2 plies.
+    """
     return max(1, size**2 * (size**2 - 1 if plies > 1 else 1) // 2)

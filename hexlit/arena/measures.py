@@ -1,4 +1,6 @@
-"""Documents of `hexlit strength`: a network against the exact truth, and the worth and speed of each search."""
+"""Documents of `hexlit strength`: a network against the exact truth,
+and the worth and speed of each search.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +27,9 @@ from hexlit.search.search import TreeSearch
 Document = dict[str, Any]
 
 Part = Callable[[str, Callable[[], Any]], Any]
-"""Gives the result of a named part in plain values: of the function that measures it, or kept from an earlier call."""
+"""Gives the result of a named part in plain values:
+of the function that measures it, or kept from an earlier call.
+"""
 
 OPENING_PLIES = 2
 _FEWEST_RUNS = 3  # timed searches of a speed, after one that does not count
@@ -37,15 +41,22 @@ def measured_now(name: str, measure: Callable[[], Any]) -> Any:
 
 
 def share_of(hits: int, count: int) -> dict[str, float | int | None]:
-    """`share` of `hits` in `count`, and the ends `low` and `high` of the interval that holds the true share with a
-    confidence of 95% (Wilson 1927); None, 0 and 1 if nothing was counted. `hits` and `count` are there, too.
+    """`share` of `hits` in `count`, and the ends `low` and `high` of the interval that holds the
+    true share with a confidence of 95% (Wilson 1927); None, 0 and 1 if nothing was counted. `hits`
+    and `count` are there, too.
     """
     if count == 0:
         return {"share": None, "low": 0.0, "high": 1.0, "hits": hits, "count": count}
     from scipy.stats import binomtest  # half a second, only for a measurement
 
     ends = binomtest(hits, count).proportion_ci(method="wilson")
-    return {"share": hits / count, "low": float(ends.low), "high": float(ends.high), "hits": hits, "count": count}
+    return {
+        "share": hits / count,
+        "low": float(ends.low),
+        "high": float(ends.high),
+        "hits": hits,
+        "count": count,
+    }
 
 
 def _share(hits: NDArray[np.bool_]) -> dict[str, float | int | None]:
@@ -64,14 +75,15 @@ def measure_truth(
 ) -> Document:
     """JudgingPlayer the openings and all `positions` (by the name of their kind) at every level.
 
-    `judges` are the levels by their simulations of a move; 0 is the network alone: its likeliest move, its value.
-    `advance` is told the share that is judged, batch by batch; what was kept from before does not count.
-    Each kind of positions at each level is a `part`, and the openings are one.
+    `judges` are the levels by their simulations of a move; 0 is the network alone: its likeliest
+    move, its value. `advance` is told the share that is judged, batch by batch; what was kept from
+    before does not count. Each kind of positions at each level is a `part`, and the openings are
+    one.
 
     Returns:
         `openings`: `truth` and per level `simulations`, `map` (value for Black) and `right`.
-        `positions`, `optimality`: see `describe_positions` and `optimality`, by kind. `calibration`: per level, for
-        kinds with lost positions too, see `Calibration`.
+        `positions`, `optimality`: see `describe_positions` and `optimality`, by kind.
+        `calibration`: per level, for kinds with lost positions too, see `Calibration`.
     """
     truth = solved_openings(size)
     document: Document = {
@@ -94,7 +106,11 @@ def measure_truth(
         return Judgement(*map(np.concatenate, zip(*parts, strict=True)))
 
     for number in judges:
-        name, named, judge = f"{number} simulations", {"simulations": number}, partial(judged, number)
+        name, named, judge = (
+            f"{number} simulations",
+            {"simulations": number},
+            partial(judged, number),
+        )
         result = part(f"{name}, openings", partial(_openings, judge, size, truth))
         document["openings"]["levels"].append(named | result)
         for kind, of_kind in positions.items():
@@ -114,12 +130,14 @@ def measure_perfect(
     advance: Callable[[float], None] = lambda share: None,
     part: Part = measured_now,
 ) -> Document:
-    """Let every level play `pairs` openings with both colours against perfect play, on a board of 3 to 7 rows.
+    """Let every level play `pairs` openings with both colours against perfect play, on a board of 3
+    to 7 rows.
 
     `judges`, `advance` and `part` are as for `measure_truth`; the games of a level are a part.
 
     Returns:
-        `players` and `anchor` as in the standings of a match (see `tournament.standings`), perfect play first.
+        `players` and `anchor` as in the standings of a match (see `tournament.standings`), perfect
+        play first.
     """
     from hexlit.arena.baselines import SolverPlayer  # other measurements do without its kernels
 
@@ -134,7 +152,10 @@ def measure_perfect(
         rows.append(part(f"{name}, perfect play", partial(measure, name, judge)))
     whole = {name: sum(row[name] for row in rows) for name in ("wins", "games")}
     first = Rating(PERFECT, 0.0, 0.0, 0.0, whole["games"], whole["games"] - whole["wins"], "")
-    players = [{**row, "score": row["wins"] / row["games"], "played": None} for row in (asdict(first), *rows)]
+    players = [
+        {**row, "score": row["wins"] / row["games"], "played": None}
+        for row in (asdict(first), *rows)
+    ]
     return {"anchor": PERFECT, "players": players, "forfeits": []}
 
 
@@ -150,18 +171,27 @@ def _positions(judge: Judging, positions: SolvedPositions) -> Document:
 
 
 def optimality(positions: SolvedPositions, moves: NDArray[np.int16]) -> Document:
-    """Share of the won positions that the move keeps won: of `all`, by `stages` and by `sources`."""
+    """Share of the won positions that the move keeps won:
+    of `all`, by `stages` and by `sources`.
+    """
     won = positions.won
     wins = keeps_the_win(positions, moves)
     return {
         "all": _share(wins[won]),
-        "stages": {name: _share(wins[won & (positions.stage == i)]) for i, name in enumerate(STAGES)},
-        "sources": {name: _share(wins[won & (positions.source == i)]) for i, name in enumerate(positions.sources)},
+        "stages": {
+            name: _share(wins[won & (positions.stage == i)]) for i, name in enumerate(STAGES)
+        },
+        "sources": {
+            name: _share(wins[won & (positions.source == i)])
+            for i, name in enumerate(positions.sources)
+        },
     }
 
 
 def describe_positions(positions: SolvedPositions) -> Document:
-    """Their number, sources, share of wins, and how often a random move keeps a win (`random_move`)."""
+    """Their number, sources, share of wins,
+    and how often a random move keeps a win (`random_move`).
+    """
     won = positions.won
     good = positions.winning_moves[won].sum(1) / np.count_nonzero(positions.cells[won] == 0, axis=1)
 
@@ -182,7 +212,9 @@ def describe_positions(positions: SolvedPositions) -> Document:
         "won": int(won.sum()),
         "unsolved": positions.unsolved,
         "random_move": float(good.mean()) if len(good) else None,
-        "shares": [share(*kind) for kind in product(range(len(positions.sources)), range(len(STAGES)))],
+        "shares": [
+            share(*kind) for kind in product(range(len(positions.sources)), range(len(STAGES)))
+        ],
     }
 
 
@@ -196,16 +228,24 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """Its settings in words: the algorithm, the simulations, and the leaves that are evaluated together."""
+        """Its settings in words: the algorithm, the simulations,
+        and the leaves that are evaluated together.
+        """
         config = self.config
         where = " under different root moves" if config.root_batch else ""
-        return f"{config.algorithm}, {config.simulations} simulations, {config.leaves} leaves{where}"
+        return (
+            f"{config.algorithm}, {config.simulations} simulations, {config.leaves} leaves{where}"
+        )
 
 
-def variants(base: SearchConfig, simulations: Sequence[int], leaves: Sequence[int]) -> Iterator[Variant]:
-    """Every algorithm with each number of simulations against the raw policy, then variants with batched leaves.
+def variants(
+    base: SearchConfig, simulations: Sequence[int], leaves: Sequence[int]
+) -> Iterator[Variant]:
+    """Every algorithm with each number of simulations against the raw policy, then variants with
+    batched leaves.
 
-    These evaluate `leaves` together, under any or under different root moves, and meet the same search without batches.
+    These evaluate `leaves` together, under any or under different root moves, and meet the same
+    search without batches.
     """
     for algorithm, number in product(ALGORITHMS, simulations):
         plain = replace(base, algorithm=algorithm, simulations=number, leaves=1, root_batch=False)
@@ -230,21 +270,29 @@ class Thoroughness:
 
 
 def measure_variant(
-    variant: Variant, network: Network, positions: SolvedPositions | None, how: Thoroughness, part: Part = measured_now
+    variant: Variant,
+    network: Network,
+    positions: SolvedPositions | None,
+    how: Thoroughness,
+    part: Part = measured_now,
 ) -> Document:
-    """One row of the table: the match of `variant`, its optimality and each of its speeds is a `part`.
+    """One row of the table: the match of `variant`, its optimality and each of its speeds is a
+    `part`.
 
     The optimality is that in the solved `positions`, None if none of them is won.
 
     Returns:
-        `algorithm`, `simulations`, `leaves`, `root_batch`, `opponent` (`policy` or `unbatched`), `match` and
-        `optimality` (see `share_of`), and `one_game` and `many_games` (see `measure_speed`).
+        `algorithm`, `simulations`, `leaves`, `root_batch`, `opponent` (`policy` or `unbatched`),
+        `match` and `optimality` (see `share_of`), and `one_game` and `many_games` (see
+        `measure_speed`).
     """
     config, games = variant.config, how.games
 
     def match() -> Document:
         players = network.player(config, games), network.player(variant.opponent, games)
-        result = play_match(*players, size=network.size, pairs=how.pairs, seed=how.seed, opening_plies=OPENING_PLIES)
+        result = play_match(
+            *players, size=network.size, pairs=how.pairs, seed=how.seed, opening_plies=OPENING_PLIES
+        )
         return share_of(result.wins, result.games)
 
     def optimality() -> Document | None:
@@ -255,23 +303,32 @@ def measure_variant(
         return _share(keeps_the_win(positions, moves, won))
 
     return {
-        **{name: getattr(config, name) for name in ("algorithm", "simulations", "leaves", "root_batch")},
+        **{
+            name: getattr(config, name)
+            for name in ("algorithm", "simulations", "leaves", "root_batch")
+        },
         "opponent": "policy" if variant.opponent is None else "unbatched",
         "match": part(f"{variant.name}, match", match),
         "optimality": part(f"{variant.name}, optimality", optimality),
-        "one_game": part(f"{variant.name}, one game", lambda: measure_speed(config, network, 1, how.seconds)),
-        "many_games": part(f"{variant.name}, many games", lambda: measure_speed(config, network, games, how.seconds)),
+        "one_game": part(
+            f"{variant.name}, one game", lambda: measure_speed(config, network, 1, how.seconds)
+        ),
+        "many_games": part(
+            f"{variant.name}, many games",
+            lambda: measure_speed(config, network, games, how.seconds),
+        ),
     }
 
 
 def measure_speed(config: SearchConfig, network: Network, games: int, seconds: float) -> Document:
     """Speed of the parallel search of `games` positions.
 
-    It is the median over searches of positions with a quarter of the cells taken, after one that does not count.
+    It is the median over searches of positions with a quarter of the cells taken, after one that
+    does not count.
 
     Returns:
-        `games`, `milliseconds` of a move, `simulations_per_second`, and `leaves_a_call`: the mean number of leaves of
-        a game that the evaluator judges together.
+        `games`, `milliseconds` of a move, `simulations_per_second`, and `leaves_a_call`: the mean
+        number of leaves of a game that the evaluator judges together.
     """
     cells = quarter_full(network.size, games)
     to_move = np.full(games, 1 if np.count_nonzero(cells[0]) % 2 == 0 else -1, np.int8)
@@ -295,11 +352,15 @@ def measure_speed(config: SearchConfig, network: Network, games: int, seconds: f
 
 
 def quarter_full(size: int, games: int) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """Undecided positions int8 `[games, size*size]` with stones on a random quarter of the inner cells."""
+    """Undecided positions int8 `[games, size*size]`
+    with stones on a random quarter of the inner cells.
+    """
     random = np.random.default_rng(0)
     inner = np.arange(size * size).reshape(size, size)[1:-1, 1:-1].ravel()
     stones = min(size**2 // 4, len(inner))
     cells = np.zeros((games, size * size), np.int8)
     for row in cells:
-        row[random.permutation(inner)[:stones]] = [1 if stone % 2 == 0 else -1 for stone in range(stones)]
+        row[random.permutation(inner)[:stones]] = [
+            1 if stone % 2 == 0 else -1 for stone in range(stones)
+        ]
     return cells

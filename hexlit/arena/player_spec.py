@@ -8,14 +8,15 @@ A player is a line of words, or a mapping with the same names:
     solver
     checkpoint=runs/hex5/2026-01-31_12-00-00_a1b2c3 simulations=256 algorithm=puct name=deep
     policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt
-    checkpoint=hexlit:small simulations=64              (a network that comes along with the package)
-    level=3                                             (of hexlit:large, from 1, a beginner, to 10)
-    move_timeout=30 name=mohex htp=mohex --seed 1
+    checkpoint=hexlit:small simulations=64              (a network that comes along with the
+    package) level=3                                             (of hexlit:large, from 1, a
+    beginner, to 10) move_timeout=30 name=mohex htp=mohex --seed 1
 
     {kind: checkpoint, source: runs/hex5/2026-01-31_12-00-00_a1b2c3, simulations: 256}
 
-One word names the kind, with its source behind `=` if it needs one; the others are settings. Blanks in a path are
-quoted as in a shell, and `~` is the home folder. All after `htp=` is the foreign program's command line.
+One word names the kind, with its source behind `=` if it needs one; the others are settings. Blanks
+in a path are quoted as in a shell, and `~` is the home folder. All after `htp=` is the foreign
+program's command line.
 """
 
 import re
@@ -43,12 +44,21 @@ KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
 }
 """Kind of a player -> its settings and their types."""
 
-LEVELS: list[Settings] = [{"temperature": temperature} for temperature in (2.4, 2.0, 1.7, 1.45, 1.2, 0.9, 0.0)]
+LEVELS: list[Settings] = [
+    {"temperature": temperature} for temperature in (2.4, 2.0, 1.7, 1.45, 1.2, 0.9, 0.0)
+]
 LEVELS += [{"simulations": simulations} for simulations in (64, 200, 500)]
-"""Settings of the levels of `hexlit:large`: its policy alone at a temperature, then a search. See docs/networks.md."""
+"""Settings of the levels of `hexlit:large`:
+its policy alone at a temperature, then a search. See docs/networks.md.
+"""
 
 _NETWORK = "a run's folder, a .ckpt, a .safetensors or hexlit:NAME"
-SOURCES = {"checkpoint": _NETWORK, "policy": _NETWORK, "htp": "a command line", "level": f"1 to {len(LEVELS)}"}
+SOURCES = {
+    "checkpoint": _NETWORK,
+    "policy": _NETWORK,
+    "htp": "a command line",
+    "level": f"1 to {len(LEVELS)}",
+}
 """Source of each kind that needs one."""
 
 
@@ -79,7 +89,11 @@ class PlayerSpec:
         settings = self.settings
         simulations = f"@{settings['simulations']}" if "simulations" in settings else ""
         others = [str(settings[key]) for key in ("algorithm",) if key in settings]
-        others += [f"{key}{value}" for key, value in settings.items() if key in ("depth", "width", "playouts")]
+        others += [
+            f"{key}{value}"
+            for key, value in settings.items()
+            if key in ("depth", "width", "playouts")
+        ]
         return "-".join([named + simulations, *others])
 
 
@@ -119,7 +133,9 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
         UsageError: the player cannot be understood; the message says what would be right.
     """
     if isinstance(given, Mapping) and "kind" in given:
-        words = {str(key): str(value) for key, value in given.items() if key not in ("kind", "source")}
+        words = {
+            str(key): str(value) for key, value in given.items() if key not in ("kind", "source")
+        }
         words[str(given["kind"])] = str(given.get("source", ""))
     elif isinstance(given, str):
         words = _words(given)
@@ -130,31 +146,45 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
     kinds = [word for word in words if word in KINDS]
     if len(kinds) != 1:
         known = ", ".join(KINDS)
-        raise UsageError(f"players: {given!r} names {'no' if not kinds else 'more than one'} kind of player: {known}")
+        raise UsageError(
+            f"players: {given!r} names {'no' if not kinds else 'more than one'} kind of player: {known}"
+        )
     kind = kinds[0]
     source = words.pop(kind)
     if bool(source) != (kind in SOURCES):
-        right = f"{kind}=SOURCE, {SOURCES[kind]}" if kind in SOURCES else f"{kind} alone, without a source"
+        right = (
+            f"{kind}=SOURCE, {SOURCES[kind]}"
+            if kind in SOURCES
+            else f"{kind} alone, without a source"
+        )
         raise UsageError(f"players: {given!r}: write {right}")
     chosen = words.pop("name", name)
     if not chosen.isprintable():
         raise UsageError(f"players: name={chosen!r}: must be on one line")
     if kind == "level":
         if source not in map(str, range(1, len(LEVELS) + 1)):
-            raise UsageError(f"players: level={source}: must be a whole number from 1 to {len(LEVELS)}")
+            raise UsageError(
+                f"players: level={source}: must be a whole number from 1 to {len(LEVELS)}"
+            )
         settings = LEVELS[int(source) - 1]
         kind_of_network = "checkpoint" if "simulations" in settings else "policy"
-        return PlayerSpec(kind_of_network, f"{PACKAGED}large", chosen or f"level-{source}", dict(settings))
+        return PlayerSpec(
+            kind_of_network, f"{PACKAGED}large", chosen or f"level-{source}", dict(settings)
+        )
     if source and kind != "htp":
         source = str(Path(source).expanduser())
-    return PlayerSpec(kind, source, chosen, {key: _value(kind, key, text) for key, text in words.items()})
+    return PlayerSpec(
+        kind, source, chosen, {key: _value(kind, key, text) for key, text in words.items()}
+    )
 
 
 def _words(line: str) -> dict[str, str]:
     """The words of a line by their part before `=`; all after `htp=` is one."""
     head, *command = re.split(r"(?:^|\s)htp=", line, maxsplit=1)
     try:
-        words = [word.partition("=")[::2] for word in shlex.split(head)] + [("htp", text.strip()) for text in command]
+        words = [word.partition("=")[::2] for word in shlex.split(head)] + [
+            ("htp", text.strip()) for text in command
+        ]
         shlex.split(" ".join(command))
     except ValueError as error:
         raise UsageError(f"players: {line!r} cannot be read: {error}") from error
@@ -166,11 +196,15 @@ def _words(line: str) -> dict[str, str]:
 def _value(kind: str, key: str, text: str) -> int | float | str:
     types = KINDS[kind]
     if key not in types:
-        raise UsageError(f"players: {kind} has no setting {key!r}: it has {', '.join([*types, 'name'])}")
+        raise UsageError(
+            f"players: {kind} has no setting {key!r}: it has {', '.join([*types, 'name'])}"
+        )
     try:
         return types[key](text)
     except ValueError:
-        raise UsageError(f"players: {key}={text} of {kind}: must be of type {types[key].__name__}") from None
+        raise UsageError(
+            f"players: {key}={text} of {kind}: must be of type {types[key].__name__}"
+        ) from None
 
 
 def _network_name(source: str) -> str:

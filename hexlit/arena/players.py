@@ -1,4 +1,6 @@
-"""Players: what a match asks of them, and those that judge positions by search, by the policy alone, or not at all."""
+"""Players: what a match asks of them,
+and those that judge positions by search, by the policy alone, or not at all.
+"""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -29,12 +31,15 @@ class Forfeit(Exception):  # noqa: N818 - it ends a game, not the program
 class Player:
     """A player of games.
 
-    One that plays many games at once implements `choose` and `reply`, for arrays of positions. One that plays a game
-    after another, such as a foreign program, implements `begin`, `answer` and `close` instead.
+    One that plays many games at once implements `choose` and `reply`, for arrays of positions. One
+    that plays a game after another, such as a foreign program, implements `begin`, `answer` and
+    `close` instead.
     """
 
     def begin(self, size: int, *, swap: bool = False) -> None:
-        """Start a new game on an empty board of `size` rows, with or without the swap rule; may raise `Forfeit`."""
+        """Start a new game on an empty board of `size` rows,
+        with or without the swap rule; may raise `Forfeit`.
+        """
 
     def answer(self, boards: Sequence[GameBoard]) -> Sequence[int]:
         """The move in each of several undecided games of one length; may raise `Forfeit`.
@@ -43,18 +48,24 @@ class Player:
         """
         cells = np.stack([board.cells for board in boards])
         to_move = np.array([board.to_move for board in boards], np.int8)
-        moves: list[int] = (self.reply(cells) if boards[0].may_swap else self.choose(cells, to_move)).tolist()
+        moves: list[int] = (
+            self.reply(cells) if boards[0].may_swap else self.choose(cells, to_move)
+        ).tolist()
         return moves
 
     def close(self) -> None:
         """Give back what the player holds; no game follows."""
 
     def unsolved_moves(self, board: GameBoard, colour: int) -> int:
-        """Number of moves of `colour` in a finished game for which a perfect player found no proof."""
+        """Number of moves of `colour` in a finished
+        game for which a perfect player found no proof.
+        """
         return 0
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        """Moves int16 `[B]` for undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
+        """Moves int16 `[B]` for undecided positions int8
+        `[B, size*size]` with `to_move` int8 `[B]` (+1, -1).
+        """
         raise NotImplementedError
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
@@ -101,7 +112,9 @@ class JudgingPlayer(Player):
         return self.judge(cells, to_move).action
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: by the value. Swap-pieces exchanges rows, columns and colours, so it turns the value's sign."""
+        """See `Player`: by the value. Swap-pieces exchanges rows,
+        columns and colours, so it turns the value's sign.
+        """
         judged = self.judge(cells, np.full(len(cells), WHITE, np.int8))
         return np.where(judged.value < 0, np.int16(cells.shape[1]), judged.action)
 
@@ -110,10 +123,14 @@ class NetworkPlayer(JudgingPlayer):
     """A player by an evaluator, which knows the swap rule or not."""
 
     def __init__(self, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
-        """`evaluator` takes `batch` positions per call; `swap` says whether its policies have a swap action."""
+        """`evaluator` takes `batch` positions per call;
+        `swap` says whether its policies have a swap action.
+        """
         self._evaluator, self._size, self._batch, self._swap = evaluator, size, batch, swap
 
-    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
+    def judge(
+        self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False
+    ) -> Judgement:
         """See `JudgingPlayer`; the swap is open in all positions or in none."""
         raise NotImplementedError
 
@@ -128,17 +145,27 @@ class SearchPlayer(NetworkPlayer, Guarded):
     """Plays the move of a search without noise."""
 
     def __init__(
-        self, config: SearchConfig, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False
+        self,
+        config: SearchConfig,
+        evaluator: Evaluator,
+        *,
+        size: int,
+        batch: int,
+        swap: bool = False,
     ) -> None:
         """As for `NetworkPlayer`."""
         if batch < config.leaves:
-            raise UsageError(f"search.leaves={config.leaves}: the evaluator's batch has room for {batch}")
+            raise UsageError(
+                f"search.leaves={config.leaves}: the evaluator's batch has room for {batch}"
+            )
         Guarded.__init__(self)
         super().__init__(evaluator, size=size, batch=batch // config.leaves, swap=swap)
         self._search = TreeSearch(config, size=size, games=self._batch, swap=swap, rows=batch)
 
     @by_one_thread
-    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
+    def judge(
+        self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False
+    ) -> Judgement:
         """See `NetworkPlayer`: the searched move and its value; see `TreeSearch.shortest`."""
         # The search allows a swap at ply 1 alone.
         ply = np.where(may_swap, 1, np.count_nonzero(cells, axis=1) + 2).astype(np.int16)
@@ -146,7 +173,9 @@ class SearchPlayer(NetworkPlayer, Guarded):
         for start in range(0, len(cells), self._batch):
             rows = slice(start, start + self._batch)
             result = self._search.run(cells[rows], to_move[rows], self._evaluator, ply=ply[rows])
-            for game, (action, value) in enumerate(zip(result.action.tolist(), result.value.tolist(), strict=True)):
+            for game, (action, value) in enumerate(
+                zip(result.action.tolist(), result.value.tolist(), strict=True)
+            ):
                 row = start + game
                 moves[row], values[row] = self._search.shortest(cells[row], action, value, game)
         return Judgement(moves, values)
@@ -155,13 +184,16 @@ class SearchPlayer(NetworkPlayer, Guarded):
 def drawn_actions(
     cells: NDArray[np.int8], policy: NDArray[np.float32], temperature: float, seed: int
 ) -> NDArray[np.int64]:
-    """Actions int64 `[B]` drawn from policy^(1 / `temperature`), float32 `[B, A]`; at 0 the likeliest.
+    """Actions int64 `[B]` drawn from policy^(1 / `temperature`), float32 `[B, A]`; at 0 the
+    likeliest.
 
     A draw depends on `seed` and the position, `cells` int8 `[B, size*size]`.
     """
     scores: NDArray[np.floating] = policy
     if temperature > 0:  # the largest of log p - T log e, e exponential, is a draw from p^(1/T)
-        noise = np.stack([drawing(seed, board).exponential(size=policy.shape[1]) for board in cells])
+        noise = np.stack(
+            [drawing(seed, board).exponential(size=policy.shape[1]) for board in cells]
+        )
         with np.errstate(divide="ignore"):
             scores = np.log(policy) - temperature * np.log(noise)
     best: NDArray[np.int64] = scores.argmax(1)
@@ -181,7 +213,8 @@ class PolicyPlayer(NetworkPlayer):
         temperature: float = 0.0,
         seed: int = 0,
     ) -> None:
-        """As for `NetworkPlayer`. Moves are drawn with a probability proportional to policy^(1 / `temperature`).
+        """As for `NetworkPlayer`. Moves are drawn with a probability proportional to policy^(1 /
+        `temperature`).
 
         A draw depends on `seed` and position. The temperature 0 takes the likeliest move.
         """
@@ -190,8 +223,12 @@ class PolicyPlayer(NetworkPlayer):
         super().__init__(evaluator, size=size, batch=batch, swap=swap)
         self._temperature, self._seed = temperature, seed
 
-    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
-        """See `NetworkPlayer`: the most likely action, and the evaluator's value of the position."""
+    def judge(
+        self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False
+    ) -> Judgement:
+        """See `NetworkPlayer`: the most likely action,
+        and the evaluator's value of the position.
+        """
         planes = blank_planes(self._batch, self._size)
         policy = np.zeros((self._batch, self._size**2 + self._swap), np.float32)
         moves, values = np.zeros(len(cells), np.int16), np.zeros(len(cells), np.float32)
@@ -228,16 +265,22 @@ class Network:
     def player(
         self, config: SearchConfig | None, batch: int, *, temperature: float = 0.0, seed: int = 0
     ) -> NetworkPlayer:
-        """A player that searches by `config`, or plays by the policy alone, up to `batch` games at once."""
+        """A player that searches by `config`,
+        or plays by the policy alone, up to `batch` games at once.
+        """
         own: dict[str, Any] = {"size": self.size, "swap": self.swap}
         if config is None:
-            return PolicyPlayer(self.evaluator(batch), batch=batch, temperature=temperature, seed=seed, **own)
+            return PolicyPlayer(
+                self.evaluator(batch), batch=batch, temperature=temperature, seed=seed, **own
+            )
         rows = max(batch, config.leaves)
         return SearchPlayer(config, self.evaluator(rows), batch=rows, **own)
 
 
 class RandomPlayer(Player):
-    """Plays a random legal move, drawn by seed and position, independent of the other games of a batch."""
+    """Plays a random legal move, drawn by seed and position,
+    independent of the other games of a batch.
+    """
 
     def __init__(self, seed: int = 0) -> None:
         """Draws from `seed`."""
@@ -245,12 +288,17 @@ class RandomPlayer(Player):
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
-        return np.array([self._draw(board, np.flatnonzero(board == 0)) for board in cells], np.int16)
+        return np.array(
+            [self._draw(board, np.flatnonzero(board == 0)) for board in cells], np.int16
+        )
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`: it has no values, so the swap is a move like the others."""
         swap = cells.shape[1]
-        return np.array([self._draw(board, np.append(np.flatnonzero(board == 0), swap)) for board in cells], np.int16)
+        return np.array(
+            [self._draw(board, np.append(np.flatnonzero(board == 0), swap)) for board in cells],
+            np.int16,
+        )
 
     def _draw(self, board: NDArray[np.int8], actions: NDArray[np.intp]) -> int:
         return int(drawing(self._seed, board).choice(actions))

@@ -1,4 +1,6 @@
-"""A position built by a foreign program or read from SGF: stones of any colour in any order, and undo."""
+"""A position built by a foreign program or read from SGF:
+stones of any colour in any order, and undo.
+"""
 
 import io
 from collections.abc import Iterable
@@ -22,8 +24,9 @@ from hexlit.hex.symmetry import mirror_cell
 class Position:
     """Stones on a board, the expected player to move, and the position before; immutable.
 
-    A program that shows a game may play it in any order. After a swap HexGui clears the board and plays every stone
-    again, row by row. So colours need not alternate, White may come first, and stones may follow the winning one.
+    A program that shows a game may play it in any order. After a swap HexGui clears the board and
+    plays every stone again, row by row. So colours need not alternate, White may come first, and
+    stones may follow the winning one.
     """
 
     size: int
@@ -50,7 +53,9 @@ class Position:
         return int(np.count_nonzero(self.cells))
 
     def place(self, colour: int, cell: int) -> "Position":
-        """The position after a stone of `colour` on `cell`; raises `UsageError` when the cell is taken."""
+        """The position after a stone of `colour` on `cell`;
+        raises `UsageError` when the cell is taken.
+        """
         if self.cells[cell] != 0:
             raise UsageError(f"move {format_cell(cell, self.size)}: the cell is taken")
         cells = self.cells.copy()
@@ -58,9 +63,13 @@ class Position:
         return self.with_stones(cells, -colour)
 
     def swap(self, colour: int) -> "Position":
-        """The position after swap-pieces of `colour`; raises `UsageError` if a swap is not allowed."""
+        """The position after swap-pieces of `colour`;
+        raises `UsageError` if a swap is not allowed.
+        """
         if not may_swap(self.cells, colour):
-            raise UsageError(f"move {SWAP}: only White may swap, when Black's first stone is the only one")
+            raise UsageError(
+                f"move {SWAP}: only White may swap, when Black's first stone is the only one"
+            )
         cells = np.zeros_like(self.cells)
         cells[mirror_cell(int(self.cells.argmax()), self.size)] = WHITE
         return self.with_stones(cells, -colour)
@@ -90,7 +99,9 @@ def empty_position(size: int) -> Position:
 
 
 def may_swap(cells: NDArray[np.int8], colour: int) -> bool:
-    """Whether `colour` could answer `cells` int8 `[size*size]` by swap-pieces: White, to Black's only stone."""
+    """Whether `colour` could answer `cells` int8 `[size*size]` by swap-pieces:
+    White, to Black's only stone.
+    """
     return colour == WHITE and bool((cells >= 0).all()) and int(np.count_nonzero(cells)) == 1
 
 
@@ -104,17 +115,20 @@ def read_first_game(path: Path) -> SgfGame:
 
 def first_game(text: str) -> SgfGame:
     """The main line of the first game of `text`; raises `UsageError`."""
-    game = next(iter(read_main_lines(io.StringIO(text, newline=None))), UsageError("no game in SGF"))
+    game = next(
+        iter(read_main_lines(io.StringIO(text, newline=None))), UsageError("no game in SGF")
+    )
     if isinstance(game, UsageError):
         raise game
     return game
 
 
 def replay(game: SgfGame, count: int | None = None) -> Position:
-    """The position after the whole main line, or its first `count` moves; raises `UsageError` if one is illegal.
+    """The position after the whole main line, or its first `count` moves; raises `UsageError` if
+    one is illegal.
 
-    Stones are placed as in the file: colours need not alternate, and stones may be set up between moves. After
-    swap-sides the first stone stays; only the people behind the colours change.
+    Stones are placed as in the file: colours need not alternate, and stones may be set up between
+    moves. After swap-sides the first stone stays; only the people behind the colours change.
     """
     size = board_of(game)[0]
     position = empty_position(size)
@@ -149,5 +163,8 @@ def _with_setup(position: Position, setup: Iterable[tuple[int, int]]) -> Positio
     cells = position.cells.copy()
     for colour, cell in setup:
         cells[cell] = colour
-    # Black moves first from an empty board, so with as many stones of either colour it is Black's turn.
-    return position.with_stones(cells, BLACK if np.count_nonzero(cells > 0) <= np.count_nonzero(cells < 0) else WHITE)
+    # Black moves first from an empty board, so with as many stones of either colour it is Black's
+    # turn.
+    return position.with_stones(
+        cells, BLACK if np.count_nonzero(cells > 0) <= np.count_nonzero(cells < 0) else WHITE
+    )

@@ -1,8 +1,8 @@
 """The solved positions that strength is measured on: the same for every network.
 
-There are two kinds. `random_positions` have stones on random cells and are all won for the side to move.
-`game_positions` come from games of players without a network, from random ones to a search with many playouts, and are
-won or lost.
+There are two kinds. `random_positions` have stones on random cells and are all won for the side to
+move. `game_positions` come from games of players without a network, from random ones to a search
+with many playouts, and are won or lost.
 """
 
 from collections import Counter
@@ -43,11 +43,15 @@ LIMITS |= {7: SolvingLimits(8, 50_000), 8: SolvingLimits(12, 50_000)}
 
 @dataclass(frozen=True)
 class GameSource:
-    """A player of the games behind positions: sequential halving over random playouts, with deliberate errors."""
+    """A player of the games behind positions:
+    sequential halving over random playouts, with deliberate errors.
+    """
 
     name: str
     simulations: int
-    """Simulations of a move, times the cells of the board; 0 plays at random, or as `judge` says."""
+    """Simulations of a move, times the cells of the board;
+    0 plays at random, or as `judge` says.
+    """
     playouts: int
     """Random playouts per simulation."""
     error: float
@@ -59,7 +63,9 @@ class GameSource:
         if self.simulations == 0:
             return None
         cells = size * size
-        config = SearchConfig(simulations=self.simulations * cells, gumbel=GumbelConfig(considered=cells))
+        config = SearchConfig(
+            simulations=self.simulations * cells, gumbel=GumbelConfig(considered=cells)
+        )
         return TreeSearch(config, size=size, games=games)
 
 
@@ -74,23 +80,30 @@ SOURCES = (
 RANDOM_PLIES = 2
 """Random moves at the start of every game, so that games differ."""
 
-_ROUNDS = 8  # of games, each with one game per missing position; small boards run out of distinct positions
+# of games, each with one game per missing position; small boards run out of distinct positions
+_ROUNDS = 8
 _FEWEST_GAMES = 12  # in a round
 _BLOCK = 256  # most parallel games: their search trees take memory
 
 
-def random_positions(size: int, count: int, seed: int, cache: Path | None = None) -> SolvedPositions:
+def random_positions(
+    size: int, count: int, seed: int, cache: Path | None = None
+) -> SolvedPositions:
     """Won positions with stones on random cells, on boards of 3 to 8; see `won_positions`."""
     limits = limits_of(size)
-    return won_positions(size, count, seed, min_stones=limits.fewest_stones, node_limit=limits.nodes, cache=cache)
+    return won_positions(
+        size, count, seed, min_stones=limits.fewest_stones, node_limit=limits.nodes, cache=cache
+    )
 
 
 def game_positions(size: int, count: int, seed: int, cache: Path | None = None) -> SolvedPositions:
-    """Distinct undecided positions from games of SOURCES, won or lost for the side to move, in random order.
+    """Distinct undecided positions from games of SOURCES, won or lost for the side to move, in
+    random order.
 
-    Every source and every third of its games gives the same number of positions, each from its own game. The thirds run
-    from the fewest stones that can be solved to the last move. Positions that differ by a symmetry of the game count as
-    one: boards of 3 and 4 may have fewer than `count`, less evenly shared.
+    Every source and every third of its games gives the same number of positions, each from its own
+    game. The thirds run from the fewest stones that can be solved to the last move. Positions that
+    differ by a symmetry of the game count as one: boards of 3 and 4 may have fewer than `count`,
+    less evenly shared.
 
     Args:
         size: 3 to 8.
@@ -114,18 +127,26 @@ def game_positions(size: int, count: int, seed: int, cache: Path | None = None) 
 def limits_of(size: int) -> SolvingLimits:
     """Limits of solving on a board; raises `UsageError` if it has no solved positions."""
     if size not in LIMITS:
-        raise UsageError(f"board={size}: positions are solved on boards of {min(LIMITS)} to {max(LIMITS)}")
+        raise UsageError(
+            f"board={size}: positions are solved on boards of {min(LIMITS)} to {max(LIMITS)}"
+        )
     return LIMITS[size]
 
 
 def symmetric_key(cells: NDArray[np.int8], to_move: int) -> bytes:
-    """The same for all positions int8 `[size*size]` that the symmetries of the game turn into one another."""
+    """The same for all positions int8 `[size*size]` that
+    the symmetries of the game turn into one another.
+    """
     seen = cells if to_move == 1 else exchange_colours(cells)
     return min(seen.tobytes(), seen[::-1].tobytes())
 
 
-def play_games(source: GameSource, size: int, games: int, random: np.random.Generator) -> list[NDArray[np.int16]]:
-    """The moves of `games` games that `source` plays against itself, in parallel, each to its end."""
+def play_games(
+    source: GameSource, size: int, games: int, random: np.random.Generator
+) -> list[NDArray[np.int16]]:
+    """The moves of `games` games that `source` plays against itself,
+    in parallel, each to its end.
+    """
     cells = np.zeros((games, size * size), np.int8)
     moves: list[list[int]] = [[] for _ in range(games)]
     open_games = np.arange(games)
@@ -166,7 +187,9 @@ class _Collection:
         wanted = Counter(kinds[i % len(kinds)] for i in range(count))
         for number in range(_ROUNDS):
             for index, source in enumerate(SOURCES):
-                missing = [stage for stage in range(len(STAGES)) for _ in range(wanted[index, stage])]
+                missing = [
+                    stage for stage in range(len(STAGES)) for _ in range(wanted[index, stage])
+                ]
                 if not missing:
                     continue
                 random = np.random.default_rng([seed, self._size, index, number])
@@ -178,17 +201,29 @@ class _Collection:
                         if wanted[index, stage] and self._take(moves, stage, index, random):
                             wanted[index, stage] -= 1
         if not self._rows:
-            raise UsageError(f"board={self._size}: none of the draws was solved; ask for more than {count} positions")
+            raise UsageError(
+                f"board={self._size}: none of the draws was solved; ask for more than {count} positions"
+            )
         random = np.random.default_rng([seed, self._size])
         rows = [self._rows[i] for i in random.permutation(len(self._rows))]
-        cells, to_move, winner, wins, source_of, stages = (np.array(column) for column in zip(*rows, strict=True))
+        cells, to_move, winner, wins, source_of, stages = (
+            np.array(column) for column in zip(*rows, strict=True)
+        )
         stones = np.count_nonzero(cells, axis=1).astype(np.int16)
-        kinds_of = source_of.astype(np.int8), stages.astype(np.int8), tuple(source.name for source in SOURCES)
+        kinds_of = (
+            source_of.astype(np.int8),
+            stages.astype(np.int8),
+            tuple(source.name for source in SOURCES),
+        )
         truth = to_move.astype(np.int8), stones, winner.astype(np.int8), wins
         return SolvedPositions(cells, *truth, *kinds_of, unsolved=self._unsolved)
 
-    def _take(self, moves: NDArray[np.int16], stage: int, source: int, random: np.random.Generator) -> bool:
-        """Solve a position of the game's third `stage`; False if it is known already or too hard."""
+    def _take(
+        self, moves: NDArray[np.int16], stage: int, source: int, random: np.random.Generator
+    ) -> bool:
+        """Solve a position of the game's third `stage`;
+        False if it is known already or too hard.
+        """
         span = len(moves) - self._limits.fewest_stones
         if span < len(STAGES):
             return False

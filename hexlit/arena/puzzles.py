@@ -1,4 +1,6 @@
-"""Puzzles: positions with exactly one winning move, which a network's policy misses, graded by its search."""
+"""Puzzles: positions with exactly one winning move,
+which a network's policy misses, graded by its search.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -19,7 +21,10 @@ from hexlit.search.config import SearchConfig
 GRADES = tuple(2**step for step in range(11))
 """Numbers of simulations that a puzzle may have as its grade."""
 
-_GAMES, _ROUNDS = 256, 8  # in a round; and in all, with one more for each puzzle: small boards run out of positions
+_GAMES, _ROUNDS = (
+    256,
+    8,
+)  # in a round; and in all, with one more for each puzzle: small boards run out of positions
 _BATCH = 64  # positions in a call of the network
 _DRAWN = 0.7  # share of the work
 
@@ -37,30 +42,44 @@ class Puzzle:
     likeliest: int
     """The policy's likeliest move, which loses."""
     grade: int | None = None
-    """The least of `GRADES` with which the search plays the solution, and plays it again with twice as many.
+    """The least of `GRADES` with which the search plays the solution, and plays it again with twice
+    as many.
 
     Each search starts anew and has no noise. None: there is none.
     """
 
     def sgf(self, number: int) -> str:
-        """The position as stones that are set up, and the solution as the only move, with the grade in its comment."""
-        setup = tuple(RecordedMove(int(self.cells[cell]), int(cell)) for cell in np.flatnonzero(self.cells))
-        comment, size = f"Grade: {self.grade or f'above {GRADES[-1]}'}", round(len(self.cells) ** 0.5)
-        game = RecordedGame(size, (RecordedMove(self.to_move, self.solution),), setup, comment=comment)
+        """The position as stones that are set up,
+        and the solution as the only move, with the grade in its comment.
+        """
+        setup = tuple(
+            RecordedMove(int(self.cells[cell]), int(cell)) for cell in np.flatnonzero(self.cells)
+        )
+        comment, size = (
+            f"Grade: {self.grade or f'above {GRADES[-1]}'}",
+            round(len(self.cells) ** 0.5),
+        )
+        game = RecordedGame(
+            size, (RecordedMove(self.to_move, self.solution),), setup, comment=comment
+        )
         return write_sgf(game, f"Puzzle {number}")
 
 
-def make_puzzles(network: Network, count: int, seed: int, advance: Callable[[str, float], None]) -> list[Puzzle]:
+def make_puzzles(
+    network: Network, count: int, seed: int, advance: Callable[[str, float], None]
+) -> list[Puzzle]:
     """Up to `count` puzzles of `network`, those of the lowest grades first.
 
-    They come from games of the policy against itself with random moves, at most one from a game, the first. No two are
-    equal by a symmetry of the game. Each is proved again by a solver without the proofs of the others.
+    They come from games of the policy against itself with random moves, at most one from a game,
+    the first. No two are equal by a symmetry of the game. Each is proved again by a solver without
+    the proofs of the others.
 
     Args:
         network: on a board with solved positions.
         count: as above; there are fewer where the games run out of new ones.
         seed: at least 0; it decides everything on one machine.
-        advance: called with the present activity, and the share of the work that is done, in [0, 1].
+        advance: called with the present activity, and the share of the work that is done, in [0,
+            1].
 
     Raises:
         UsageError: the board has no solved positions, or the games no puzzle.
@@ -68,12 +87,16 @@ def make_puzzles(network: Network, count: int, seed: int, advance: Callable[[str
     puzzles: list[Puzzle] = []
     for puzzle in islice(_drawn(network, seed, _ROUNDS + count), count):
         # A solver without the proofs of the others.
-        if ExactSolver(network.size).solve(puzzle.cells, puzzle.to_move).winning_moves != (puzzle.solution,):
+        if ExactSolver(network.size).solve(puzzle.cells, puzzle.to_move).winning_moves != (
+            puzzle.solution,
+        ):
             raise AssertionError(f"{puzzle}: another solver does not find this solution alone")
         puzzles.append(puzzle)
         advance("drawing positions", _DRAWN * len(puzzles) / count)
     if not puzzles:
-        raise UsageError(f"board={network.size}: no puzzle in {_GAMES * (_ROUNDS + count):,} games; try another seed")
+        raise UsageError(
+            f"board={network.size}: no puzzle in {_GAMES * (_ROUNDS + count):,} games; try another seed"
+        )
     _grade(network, puzzles, advance)
     return sorted(puzzles, key=lambda one: one.grade or 2 * GRADES[-1])
 
@@ -89,27 +112,39 @@ def _drawn(network: Network, seed: int, rounds: int) -> Iterator[Puzzle]:
             to_move = np.resize(np.array([1, -1], np.int8), len(moves))
             stones = np.where(np.arange(size**2) == moves[:, None], to_move[:, None], np.int8(0))
             cells = stones.cumsum(0, np.int8) - stones  # before each move
-            positions = zip(cells, to_move.tolist(), policy.choose(cells, to_move).tolist(), strict=True)
+            positions = zip(
+                cells, to_move.tolist(), policy.choose(cells, to_move).tolist(), strict=True
+            )
             for board, colour, move in islice(positions, limits.fewest_stones, None):
                 if (key := symmetric_key(board, colour)) in seen:
                     continue
                 seen.add(key)
                 after = np.where(np.arange(size**2) == move, np.int8(colour), board)
                 with suppress(UnsolvedError):
-                    errs = solver.wins(after, -colour, limits.nodes)  # so rarely that no more is solved otherwise
+                    errs = solver.wins(
+                        after, -colour, limits.nodes
+                    )  # so rarely that no more is solved otherwise
                     wins = solver.solve(board, colour, limits.nodes).winning_moves if errs else ()
                     if len(wins) == 1:
                         yield Puzzle(board, colour, wins[0], move)
                         break
 
 
-def _grade(network: Network, puzzles: Sequence[Puzzle], advance: Callable[[str, float], None]) -> None:
+def _grade(
+    network: Network, puzzles: Sequence[Puzzle], advance: Callable[[str, float], None]
+) -> None:
     """Give the puzzles their grades."""
-    cells, solutions = np.array([one.cells for one in puzzles]), np.array([one.solution for one in puzzles])
+    cells, solutions = (
+        np.array([one.cells for one in puzzles]),
+        np.array([one.solution for one in puzzles]),
+    )
     to_move = np.array([one.to_move for one in puzzles], np.int8)
     left, before = np.arange(len(puzzles)), np.zeros(len(puzzles), np.bool_)
     for simulations in (*GRADES, 2 * GRADES[-1]):
-        advance(f"searching with {simulations:,} simulations", _DRAWN + (1 - _DRAWN) * simulations / 4 / GRADES[-1])
+        advance(
+            f"searching with {simulations:,} simulations",
+            _DRAWN + (1 - _DRAWN) * simulations / 4 / GRADES[-1],
+        )
         search = network.player(SearchConfig(simulations=simulations), _BATCH)
         finds = search.choose(cells[left], to_move[left]) == solutions[left]
         for row in left[finds & before[left]].tolist():

@@ -1,23 +1,27 @@
-"""Ratings of players from their results on the Elo scale, and the sequential test between two strengths.
+"""Ratings of players from their results on the Elo scale, and the sequential test between two
+strengths.
 
-The model is that of Bradley and Terry (1952): i beats j with probability 1 / (1 + 10^((R_j - R_i) / 400)). Its
-maximum likelihood would put a player who won every game infinitely far above. So two players that have met get one more
-pair of games (`PRIOR_PAIRS`), with 0, 1 or 2 wins equally likely. With n pairs played, a perfect score gives about
-400 log10(2 n + 1) Elo, and is labelled as a bound (`Rating.bound`).
+The model is that of Bradley and Terry (1952): i beats j with probability 1 / (1 + 10^((R_j - R_i) /
+400)). Its maximum likelihood would put a player who won every game infinitely far above. So two
+players that have met get one more pair of games (`PRIOR_PAIRS`), with 0, 1 or 2 wins equally
+likely. With n pairs played, a perfect score gives about 400 log10(2 n + 1) Elo, and is labelled as
+a bound (`Rating.bound`).
 
-Intervals hold 95% of a Bayesian bootstrap (Rubin 1981) over the *pairs* of games, because the two games of an opening
-depend on each other: an opening that favours Black tends to give each player one of them. A resample weighs the results
-of the pairs of two players by a Dirichlet distribution around the observed ones, the prior pair included.
+Intervals hold 95% of a Bayesian bootstrap (Rubin 1981) over the *pairs* of games, because the two
+games of an opening depend on each other: an opening that favours Black tends to give each player
+one of them. A resample weighs the results of the pairs of two players by a Dirichlet distribution
+around the observed ones, the prior pair included.
 
-Wald's sequential probability ratio test (1945) stops a match as soon as it is decided. Its observations are pairs of
-games, too: a test that took the games as independent would keep neither of its error rates. Only the mean of a pair's
-result (0, 1 or 2 wins) is known under a hypothesis. So the hypothesis is represented by the distribution of that mean
-that fits the results best (generalised SPRT; Van den Bergh 2017, as in Stockfish's fishtest).
+Wald's sequential probability ratio test (1945) stops a match as soon as it is decided. Its
+observations are pairs of games, too: a test that took the games as independent would keep neither
+of its error rates. Only the mean of a pair's result (0, 1 or 2 wins) is known under a hypothesis.
+So the hypothesis is represented by the distribution of that mean that fits the results best
+(generalised SPRT; Van den Bergh 2017, as in Stockfish's fishtest).
 
-The rating pool of a training run holds the networks, epoch by epoch, and fixed players, rated by all games they
-played. Each new network meets the fixed players and a few earlier networks, which stay on disk. One fit to all results
-gives the ratings, so those of earlier networks change, too. Its files are `ratings.json` and `checkpoints/pool/` in the
-run's folder.
+The rating pool of a training run holds the networks, epoch by epoch, and fixed players, rated by
+all games they played. Each new network meets the fixed players and a few earlier networks, which
+stay on disk. One fit to all results gives the ratings, so those of earlier networks change, too.
+Its files are `ratings.json` and `checkpoints/pool/` in the run's folder.
 """
 
 import json
@@ -71,8 +75,9 @@ class Rating:
     games: int
     wins: int
     bound: str
-    """`at least` or `at most` if the player won all or none of its games, so that only the prior limits the rating;
-    else empty."""
+    """`at least` or `at most` if the player won all or none of its games, so that only the prior
+    limits the rating; else empty.
+    """
 
 
 def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) -> list[Rating]:
@@ -82,7 +87,11 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
         ValueError: the results do not connect every player with the anchor.
     """
     count, index_of = len(names), {name: index for index, name in enumerate(names)}
-    rows = [(index_of[first], index_of[second], counts) for (first, second), counts in results.items() if sum(counts)]
+    rows = [
+        (index_of[first], index_of[second], counts)
+        for (first, second), counts in results.items()
+        if sum(counts)
+    ]
     random = np.random.default_rng([seed, count])
     wins = np.zeros((1 + RESAMPLES, count, count))
     played = np.zeros((count, count), np.int64)
@@ -94,7 +103,9 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
         wins[:, j, i] += weights @ [2, 1, 0]
         played[i, j] += counts[1] + 2 * counts[2]
         played[j, i] += counts[1] + 2 * counts[0]
-    from scipy.sparse.csgraph import connected_components  # half a second, which no match waits for at its start
+    from scipy.sparse.csgraph import (
+        connected_components,
+    )  # half a second, which no match waits for at its start
 
     _, group = connected_components(played)
     apart = ", ".join(np.array(names)[group != group[index_of[anchor]]])
@@ -106,15 +117,18 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
     for i, name in enumerate(names):
         won, lost = int(played[i].sum()), int(played[:, i].sum())
         bound = "at least" if won and not lost else "at most" if lost and not won else ""
-        ratings.append(Rating(name, float(elo[0, i]), float(low[i]), float(high[i]), won + lost, won, bound))
+        ratings.append(
+            Rating(name, float(elo[0, i]), float(low[i]), float(high[i]), won + lost, won, bound)
+        )
     return ratings
 
 
 def bradley_terry(wins: NDArray[np.float64], anchor: int) -> NDArray[np.float64]:
-    """Strengths `[..., N]` that make the results `wins` `[..., N, N]` likeliest, by Newton's method.
+    """Strengths `[..., N]` that make the results `wins` `[..., N, N]` likeliest, by Newton's
+    method.
 
-    `wins[..., i, j]` counts the games that i won against j (fractions too); the wins must connect all players in both
-    directions. The strengths are in natural units; the anchor has 0.
+    `wins[..., i, j]` counts the games that i won against j (fractions too); the wins must connect
+    all players in both directions. The strengths are in natural units; the anchor has 0.
     """
     games = wins + np.swapaxes(wins, -1, -2)
     free = np.delete(np.arange(wins.shape[-1]), anchor)
@@ -127,7 +141,9 @@ def bradley_terry(wins: NDArray[np.float64], anchor: int) -> NDArray[np.float64]
         information = -games * chance * (1 - chance)
         diagonal = np.arange(wins.shape[-1])
         information[..., diagonal, diagonal] -= information.sum(-1)
-        step = np.linalg.solve(information[..., free[:, None], free], gradient[..., free, None])[..., 0]
+        step = np.linalg.solve(information[..., free[:, None], free], gradient[..., free, None])[
+            ..., 0
+        ]
         # The likelihood is concave: steps of bounded length always arrive.
         longest = np.abs(step).max(-1, keepdims=True)
         strength[..., free] += step * np.minimum(1, 1 / np.maximum(longest, 1e-300))
@@ -139,13 +155,17 @@ def bradley_terry(wins: NDArray[np.float64], anchor: int) -> NDArray[np.float64]
 def rate_against_perfect(
     players: Mapping[str, Player], perfect: Player, size: int, pairs: int, seed: int
 ) -> list[Rating]:
-    """Ratings of `players` by games against `perfect`, a `SolverPlayer`, which has 0 and comes first.
+    """Ratings of `players` by games against `perfect`, a `SolverPlayer`, which has 0 and comes
+    first.
 
-    Each plays `pairs` openings with both colours, see `first_openings`. Perfect play wins at least one of the two.
+    Each plays `pairs` openings with both colours, see `first_openings`. Perfect play wins at least
+    one of the two.
     """
     openings, results = first_openings(size, pairs, seed), {}
     for name, player in players.items():
-        none, one, both = np.sum([pair_counts(player, perfect, alike, size) for alike in openings], axis=0).tolist()
+        none, one, both = np.sum(
+            [pair_counts(player, perfect, alike, size) for alike in openings], axis=0
+        ).tolist()
         results[name, PERFECT] = none, one, both
     return rate([PERFECT, *players], results, PERFECT, seed=seed)
 
@@ -153,7 +173,8 @@ def rate_against_perfect(
 def macs_to_perfect(macs: float, elo: float) -> float:
     """Multiply-adds to come within 50 Elo of perfect play, of a player at `elo` after `macs`.
 
-    Further away it is an estimate: ten times the computation is worth 500 Elo (Jones 2021, arXiv 2104.03113).
+    Further away it is an estimate: ten times the computation is worth 500 Elo (Jones 2021, arXiv
+    2104.03113).
     """
     return float(macs * 10 ** (max(0.0, -NEARLY - elo) / 500))
 
@@ -182,7 +203,9 @@ class Sprt:
         total = sum(counts)
         shares = [(count + UNSEEN) / (total + len(counts) * UNSEEN) for count in counts]
         fitted = zip(shares, *(_fit(shares, mean) for mean in self.expected), strict=True)
-        return float(total * sum(share * math.log(alternative / null) for share, null, alternative in fitted))
+        return float(
+            total * sum(share * math.log(alternative / null) for share, null, alternative in fitted)
+        )
 
     def decision(self, counts: PairCounts) -> str:
         """`elo1` or `elo0`, the hypothesis accepted; empty while more pairs are needed."""
@@ -198,8 +221,8 @@ def expected_score(elo: float) -> float:
 def _fit(shares: list[float], mean: float) -> list[float]:
     """The distribution over `SCORES` with the given mean that makes `shares` likeliest.
 
-    Its entries are share / (1 + x (score - mean)) for the one x that gives the mean (Owen 2001, "Empirical
-    likelihood").
+    Its entries are share / (1 + x (score - mean)) for the one x that gives the mean (Owen 2001,
+    "Empirical likelihood").
     """
     from scipy.optimize import brentq  # as above
 
@@ -249,10 +272,14 @@ class RatingPool:
         self.ratings: list[Rating] = []
 
     def resume(self, first_epoch: int) -> None:
-        """Load the ratings before `first_epoch`; later ones, of a run that was killed, are dropped."""
+        """Load the ratings before `first_epoch`;
+        later ones, of a run that was killed, are dropped.
+        """
         if self.path.exists():
             rows = json.loads(read_regular(self.path))["results"]
-            results = [PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"])) for row in rows]
+            results = [
+                PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"])) for row in rows
+            ]
             self.results = [result for result in results if result.epoch < first_epoch]
         known = {self._network_path(result.epoch) for result in self.results}
         for path in self.networks.glob("*.pt"):
@@ -268,7 +295,9 @@ class RatingPool:
             self.results.append(PoolResult(epoch, name, self._match(epoch, network, opponent)))
         for rated in _at_doubling_distances(earlier, self.config.opponents):
             opponent = self.restored(self._network_path(rated))
-            self.results.append(PoolResult(epoch, name_of(rated), self._match(epoch, network, opponent)))
+            self.results.append(
+                PoolResult(epoch, name_of(rated), self._match(epoch, network, opponent))
+            )
         save(self._network_path(epoch))
         self._rate()
         return self.ratings[-1]
@@ -283,10 +312,14 @@ class RatingPool:
     def _rate(self) -> None:
         epochs = sorted({result.epoch for result in self.results})
         names = [*self.fixed, *map(name_of, epochs)]
-        results = {(name_of(result.epoch), result.opponent): result.pairs for result in self.results}
+        results = {
+            (name_of(result.epoch), result.opponent): result.pairs for result in self.results
+        }
         self.ratings = rate(names, results, names[0], seed=self.seed)
         document: dict[str, Any] = {"anchor": names[0]}
-        document |= {name: [asdict(one) for one in getattr(self, name)] for name in ("ratings", "results")}
+        document |= {
+            name: [asdict(one) for one in getattr(self, name)] for name in ("ratings", "results")
+        }
         write_text_atomic(self.path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
     def _network_path(self, epoch: int) -> Path:

@@ -1,6 +1,8 @@
-"""Strength of a network: against exact ground truth on small boards, against fixed opponents on larger ones.
+"""Strength of a network: against exact ground truth on small boards, against fixed opponents on
+larger ones.
 
-The truth used here (solved openings, solved positions) only ever measures; nothing is trained on it.
+The truth used here (solved openings, solved positions) only ever measures; nothing is trained on
+it.
 """
 
 import functools
@@ -30,7 +32,9 @@ FIRST_SHARE = 5
 """A measurement that may prove a network begins with a fifth of its positions."""
 
 NEAR = 0.05
-"""It goes on with all of them where the figures of the fifth are at most this far from the proof."""
+"""It goes on with all of them where the figures
+of the fifth are at most this far from the proof.
+"""
 
 SHOWN_MISTAKES = 12
 """A final measurement lists at most this many positions with a win given away."""
@@ -43,35 +47,44 @@ Figures = dict[str, Any]
 
 
 def proof_of(config: EvaluationConfig, size: int) -> dict[str, float] | None:
-    """The least figures of `Strength.measure` that prove a network on boards of `size`; None without such a proof.
+    """The least figures of `Strength.measure` that prove a network on boards of `size`; None
+    without such a proof.
 
-    There is none if it is not asked for, if strength is not measured, or if the openings are not solved.
+    There is none if it is not asked for, if strength is not measured, or if the openings are not
+    solved.
     """
     proof = config.proof
     if not proof.enabled or not config.every_epochs or size not in SOLVED_SIZES:
         return None
-    least = {"search_optimality": proof.search_optimality, "policy_optimality": proof.policy_optimality}
+    least = {
+        "search_optimality": proof.search_optimality,
+        "policy_optimality": proof.policy_optimality,
+    }
     return {"openings_right": float(size**2)} | least
 
 
 def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
     """Batch of an evaluator that measures strength on boards of `size`, at most `most` positions.
 
-    Hundreds of solved positions are searched in parallel, but in a match each player has to move in only half of the
-    games: a larger batch would mostly be padding.
+    Hundreds of solved positions are searched in parallel, but in a match each player has to move in
+    only half of the games: a larger batch would mostly be padding.
     """
     return most if size in SOLVED_SIZES else min(most, config.match_pairs)
 
 
 def opening_values(judge: Judging, size: int) -> NDArray[np.float32]:
-    """Value for Black of the first stone on each cell, `[size*size]`: above 0 it wins in the judge's opinion."""
+    """Value for Black of the first stone on each cell,
+    `[size*size]`: above 0 it wins in the judge's opinion.
+    """
     cells, to_move = _openings(size)
     # White is to move: a value that is good for White is bad for the opening.
     return -judge(cells, to_move).value
 
 
 def _openings(size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """The positions after Black's first stone, one for each cell, and the colours to move: White."""
+    """The positions after Black's first stone,
+    one for each cell, and the colours to move: White.
+    """
     return np.eye(size**2, dtype=np.int8), np.full(size**2, -1, np.int8)
 
 
@@ -86,10 +99,12 @@ def keeps_the_win(
 def mistakes(positions: SolvedPositions, judged: Judgement, kind: str) -> list[dict[str, Any]]:
     """Won positions with the win given away by the move `judged`, at most `SHOWN_MISTAKES`.
 
-    Each has the `kind` of the positions, the `cells` (of the board), `to_move`, the `move` and its `value`, and the
-    `winning` moves.
+    Each has the `kind` of the positions, the `cells` (of the board), `to_move`, the `move` and its
+    `value`, and the `winning` moves.
     """
-    wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, judged.action))[:SHOWN_MISTAKES]
+    wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, judged.action))[
+        :SHOWN_MISTAKES
+    ]
     return [
         {
             "kind": kind,
@@ -122,54 +137,70 @@ class Strength:
         self.search = replace(self.search, simulations=self.config.simulations)
         own, draw = self.config, functools.partial(random_positions, self.size, cache=self.cache)
         self._random_positions = functools.cache(
-            lambda final: draw(own.positions, own.seed) if final else draw(own.quick_positions, own.seed + 1)
+            lambda final: (
+                draw(own.positions, own.seed) if final else draw(own.quick_positions, own.seed + 1)
+            )
         )
 
     def measure(self, evaluator: Evaluator, *, final: bool) -> Figures:
         """Figures of the network behind `evaluator`.
 
-        The `final` ones use their own positions. Those of a run's earlier measurements, for its best checkpoint and its
-        end, are drawn with another seed, so that nothing is chosen by the final figures.
+        The `final` ones use their own positions. Those of a run's earlier measurements, for its
+        best checkpoint and its end, are drawn with another seed, so that nothing is chosen by the
+        final figures.
 
-        `openings` and `openings_right`: one-stone positions, and the number that the search judges right, with
-        `opening_map` (value of each opening for Black, `size*size` numbers) and `opening_truth`. `search_optimality`,
-        `policy_optimality`: share of won positions that the searched move, or the most likely move of the policy, keeps
-        won. `rollouts_share`: share of games won against a search with random playouts. `score`: chooses the best
-        checkpoint; it is `rollouts_share`, or of n openings and won positions, k of them judged right and kept won,
+        `openings` and `openings_right`: one-stone positions, and the number that the search judges
+        right, with `opening_map` (value of each opening for Black, `size*size` numbers) and
+        `opening_truth`. `search_optimality`, `policy_optimality`: share of won positions that the
+        searched move, or the most likely move of the policy, keeps won. `rollouts_share`: share of
+        games won against a search with random playouts. `score`: chooses the best checkpoint; it is
+        `rollouts_share`, or of n openings and won positions, k of them judged right and kept won,
         (k + 1) / (n + 2), Laplace's rule of succession, so that few positions do not win by luck.
 
-        Where figures may prove the network, a measurement that is not final takes a fifth of its positions until its
-        figures come near the proof. `positions` is their number.
+        Where figures may prove the network, a measurement that is not final takes a fifth of its
+        positions until its figures come near the proof. `positions` is their number.
 
-        With `config.perfect_pairs`: `elo_to_perfect`, the rating of the search by games against perfect play, which has
-        0, and `elo_interval`, the ends of its 95% interval.
+        With `config.perfect_pairs`: `elo_to_perfect`, the rating of the search by games against
+        perfect play, which has 0, and `elo_interval`, the ends of its 95% interval.
 
-        Without any search: `value_openings_right` and `value_opening_map`; over `game_positions` positions from games
-        `value_brier`, `value_log_loss`, `value_calibration_error`, `value_sign_accuracy` (see `Calibration`) and
-        `games_policy_optimality`. Only the end measures `games_search_optimality` and the `mistakes` in all won
-        positions (see `mistakes`).
+        Without any search: `value_openings_right` and `value_opening_map`; over `game_positions`
+        positions from games `value_brier`, `value_log_loss`, `value_calibration_error`,
+        `value_sign_accuracy` (see `Calibration`) and `games_policy_optimality`. Only the end
+        measures `games_search_optimality` and the `mistakes` in all won positions (see `mistakes`).
         """
-        searcher = SearchPlayer(self.search, evaluator, size=self.size, batch=self.batch, swap=self.swap)
+        searcher = SearchPlayer(
+            self.search, evaluator, size=self.size, batch=self.batch, swap=self.swap
+        )
         policy = PolicyPlayer(evaluator, size=self.size, batch=self.batch, swap=self.swap)
         if self.size not in SOLVED_SIZES:
             share = self._share_against_rollouts(searcher, final)
             return {"rollouts_share": share, "score": share}
         figures: Figures = {}
         if pairs := self.config.perfect_pairs:
-            rating = rate_against_perfect({"search": searcher}, self._perfect, self.size, pairs, self.config.seed)[1]
+            rating = rate_against_perfect(
+                {"search": searcher}, self._perfect, self.size, pairs, self.config.seed
+            )[1]
             figures = {"elo_to_perfect": rating.elo, "elo_interval": [rating.low, rating.high]}
         whole, least = self._random_positions(final), proof_of(self.config, self.size)
         if least is not None and not final:
-            figures |= self._judge(searcher, policy, whole.only(slice(len(whole) // FIRST_SHARE)), final)
+            figures |= self._judge(
+                searcher, policy, whole.only(slice(len(whole) // FIRST_SHARE)), final
+            )
             if any(figures[name] < bound - NEAR for name, bound in least.items()):
                 return figures
         return figures | self._judge(searcher, policy, whole, final)
 
-    def _judge(self, searcher: SearchPlayer, policy: PolicyPlayer, positions: SolvedPositions, final: bool) -> Figures:
+    def _judge(
+        self, searcher: SearchPlayer, policy: PolicyPlayer, positions: SolvedPositions, final: bool
+    ) -> Figures:
         truth, from_games = solved_openings(self.size), self._game_positions
-        # Openings and positions share batches: a search of 25 openings takes as long as one of a whole batch.
+        # Openings and positions share batches: a search of 25 openings takes as long as one of a
+        # whole batch.
         openings, to_move = _openings(self.size)
-        cells, movers = np.concatenate([openings, positions.cells]), np.concatenate([to_move, positions.to_move])
+        cells, movers = (
+            np.concatenate([openings, positions.cells]),
+            np.concatenate([to_move, positions.to_move]),
+        )
         searched = searcher.judge(cells, movers)
         opening_map, moves = -searched.value[: len(openings)], searched.action[len(openings) :]
         kept, right = keeps_the_win(positions, moves), openings_right(opening_map.tolist(), truth)
@@ -203,7 +234,9 @@ class Strength:
             "value_opening_map": values.tolist(),
             "game_positions": len(positions),
             **{f"value_{name}": getattr(calibration, name) for name in CALIBRATION},
-            "games_policy_optimality": float(keeps_the_win(positions, judged.action[won], won).mean()),
+            "games_policy_optimality": float(
+                keeps_the_win(positions, judged.action[won], won).mean()
+            ),
         }
 
     @functools.cached_property

@@ -1,4 +1,6 @@
-"""One game, move by move: the choice of moves, exact answers of the solver, and reviews of a whole game."""
+"""One game, move by move: the choice of moves,
+exact answers of the solver, and reviews of a whole game.
+"""
 
 import math
 import threading
@@ -25,7 +27,9 @@ from hexlit.search.evaluator import Evaluator
 from hexlit.search.live import MOST_BYTES, LiveSearch
 
 MakeEvaluator = Callable[[int, bool, int], Evaluator]
-"""(size of the board, whether policies have the swap action, positions per call) -> an evaluator."""
+"""(size of the board, whether policies have the swap action,
+positions per call) -> an evaluator.
+"""
 
 Cells = NDArray[np.int8]
 """Stones of a board, `[size*size]`: +1 black, -1 white, 0 empty."""
@@ -34,7 +38,9 @@ Until = Callable[[], bool]
 """Whether to stop."""
 
 WARM_UP = 4
-"""Simulations on the empty board that prepare everything: kernels are compiled, operators chosen."""
+"""Simulations on the empty board that prepare everything:
+kernels are compiled, operators chosen.
+"""
 
 _LOOK = 0.02
 """Seconds between two looks at the clock and at new input."""
@@ -64,10 +70,13 @@ class Thinker:
     make_evaluator: MakeEvaluator
     _: KW_ONLY
     knows_swap: bool = False
-    """Whether the evaluator's policies always have the swap action, as those of a network trained with the swap rule.
-    False: they have it only in games with the rule."""
+    """Whether the evaluator's policies always have the swap action, as those of a network trained
+    with the swap rule. False: they have it only in games with the rule.
+    """
     reuse: bool = True
-    """Whether a search continues with the tree of the one before; else every move starts with an empty tree."""
+    """Whether a search continues with the tree of the one before;
+    else every move starts with an empty tree.
+    """
     tree_bytes: int = MOST_BYTES
     """Memory that the tree may take."""
 
@@ -77,23 +86,38 @@ class Thinker:
         self._evaluator: Evaluator
 
     def prepare(self, size: int, *, swap: bool) -> None:
-        """Prepare for a new game on a board of `size` rows, so that no move waits for compilation."""
+        """Prepare for a new game on a board of `size` rows,
+        so that no move waits for compilation.
+        """
         has_swap = swap or self.knows_swap
         if (size, size * size + has_swap) != (self.size, self._actions):
             evaluator = self.make_evaluator(size, has_swap, self.config.leaves)
-            search = LiveSearch(self.config, evaluator, size=size, swap=has_swap, most_bytes=self.tree_bytes)
+            search = LiveSearch(
+                self.config, evaluator, size=size, swap=has_swap, most_bytes=self.tree_bytes
+            )
             search.run(WARM_UP)
-            self.search, self._evaluator, self.size, self._actions = search, evaluator, size, size * size + has_swap
+            self.search, self._evaluator, self.size, self._actions = (
+                search,
+                evaluator,
+                size,
+                size * size + has_swap,
+            )
         self.search.forget()
         self.swap = swap
 
-    def choose(self, cells: Cells, colour: int, *, simulations: int, until: Until | None = None) -> Thought:
-        """The move of `colour` in the undecided position `cells` int8 `[size*size]`; `until` True ends it early."""
+    def choose(
+        self, cells: Cells, colour: int, *, simulations: int, until: Until | None = None
+    ) -> Thought:
+        """The move of `colour` in the undecided position `cells` int8 `[size*size]`;
+        `until` True ends it early.
+        """
         if not self.reuse:
             self.search.forget()
         return self.study(cells, colour, simulations=simulations, until=until)
 
-    def study(self, cells: Cells, colour: int, *, simulations: int, until: Until | None = None) -> Thought:
+    def study(
+        self, cells: Cells, colour: int, *, simulations: int, until: Until | None = None
+    ) -> Thought:
         """As `choose`, but always with the present tree, which `search` then describes."""
         # The search is told two plies more, so that no swap is allowed.
         plies = plies_before(cells, colour) + (0 if self.swap else 2)
@@ -106,9 +130,15 @@ class Thinker:
         return Thought(int(result.action[0]), float(result.value[0]))
 
     def look(self, cells: Cells, colour: int) -> tuple[NDArray[np.float32], float]:
-        """The evaluator's own answer without search: policy `[A]` over the board's actions, value for `colour`."""
+        """The evaluator's own answer without search:
+        policy `[A]` over the board's actions, value for `colour`.
+        """
         planes = blank_planes(self.search.rows, self.size)
-        planes[:] = encode(cells[None], np.array([colour], np.int8), np.array([self.swap and may_swap(cells, colour)]))
+        planes[:] = encode(
+            cells[None],
+            np.array([colour], np.int8),
+            np.array([self.swap and may_swap(cells, colour)]),
+        )
         policy = np.zeros((len(planes), self._actions), np.float32)
         value = np.zeros(len(planes), np.float32)
         self._evaluator.evaluate(planes, policy, value)
@@ -116,9 +146,11 @@ class Thinker:
 
 
 def plies_before(cells: Cells, colour: int) -> int:
-    """Moves played before the position `cells`, as counted by the search: White may swap only at ply 1.
+    """Moves played before the position `cells`, as counted by the search: White may swap only at
+    ply 1.
 
-    They are read from the stones, which may have been placed in any order: a swap gives White one stone more.
+    They are read from the stones, which may have been placed in any order: a swap gives White one
+    stone more.
     """
     lead = int(cells.sum())
     plies = int(np.count_nonzero(cells)) + (lead < (0 if colour == BLACK else 1))
@@ -132,7 +164,13 @@ def stop_at(deadline: float, stopped: Until) -> Until:
 
 
 def solved(
-    solver: ExactSolver, cells: Cells, colour: int, *, seconds: float, interrupted: Until, nodes: int | None = None
+    solver: ExactSolver,
+    cells: Cells,
+    colour: int,
+    *,
+    seconds: float,
+    interrupted: Until,
+    nodes: int | None = None,
 ) -> Solution:
     """Solve a position of `colour` to move, see `ExactSolver.solve`, within `seconds` and `nodes`.
 
@@ -171,7 +209,8 @@ def watching(stopped: Until, end: Callable[[], object]) -> Iterator[None]:
 def proved_move(
     solution: Solution | None, thinker: Thinker, cells: Cells, colour: int, *, swap: bool
 ) -> Thought | None:
-    """A winning move of `colour`, of the shortest ones the likeliest; `swap` says whether it may swap.
+    """A winning move of `colour`, of the shortest ones the likeliest; `swap` says whether it may
+    swap.
 
     None if the position is lost or not solved: search then.
     """
@@ -196,18 +235,23 @@ class PlyReview:
     value: float
     """For Black, in [-1, 1]."""
     best: int | None
-    """The best move (cell, or `size*size` for the swap), None where the game is over or every move loses."""
+    """The best move (cell, or `size*size` for the swap),
+    None where the game is over or every move loses.
+    """
     expected: tuple[int, ...] = ()
     """The line that is expected, beginning with `best`."""
     cost: float = 0.0
     """Winning chance that the move played next gives away, 0 to 1."""
 
 
-def review(thinker: Thinker, board: GameBoard, simulations: int, until: Until) -> Iterator[PlyReview]:
+def review(
+    thinker: Thinker, board: GameBoard, simulations: int, until: Until
+) -> Iterator[PlyReview]:
     """Every position of the game on `board`, in order; ends early where `until` says so.
 
-    A cost is what the best move was worth, less what the next position was worth. An adviser that does not know the
-    swap judges the first stone by its map of openings: the nearer to even, the better.
+    A cost is what the best move was worth, less what the next position was worth. An adviser that
+    does not know the swap judges the first stone by its map of openings: the nearer to even, the
+    better.
     """
     earlier: PlyReview | None = None
     first: dict[int, float] = {}
@@ -231,10 +275,14 @@ def review(thinker: Thinker, board: GameBoard, simulations: int, until: Until) -
 
 def _costing(current: PlyReview, after: float) -> PlyReview:
     """With the cost of the move that leads to the value `after`."""
-    return replace(current, cost=max(0.0, (current.value - after) / 2 * (-1 if current.ply % 2 else 1)))
+    return replace(
+        current, cost=max(0.0, (current.value - after) / 2 * (-1 if current.ply % 2 else 1))
+    )
 
 
-def _searched(thinker: Thinker, board: GameBoard, ply: int, simulations: int, until: Until) -> PlyReview:
+def _searched(
+    thinker: Thinker, board: GameBoard, ply: int, simulations: int, until: Until
+) -> PlyReview:
     if board.winner:
         return PlyReview(ply, float(board.winner), None)
     thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=until)
@@ -246,16 +294,19 @@ def _searched(thinker: Thinker, board: GameBoard, ply: int, simulations: int, un
 
 
 def exact_review(board: GameBoard, seconds: float, until: Until = lambda: False) -> list[PlyReview]:
-    """The exact judgement of each position that the solver decides within `seconds`; the others are left out.
+    """The exact judgement of each position that the solver decides within `seconds`; the others are
+    left out.
 
-    A cost is 1 where a win was given away. It is 0 where the next position is not known. Positions are solved from
-    the end, as proofs of later ones help with those before.
+    A cost is 1 where a win was given away. It is 0 where the next position is not known. Positions
+    are solved from the end, as proofs of later ones help with those before.
 
     Raises:
         UsageError: the board is too large for the solver.
     """
     if board.size > MAX_SIZE:
-        raise UsageError(f"positions are solved on boards of up to {MAX_SIZE} rows; this one has {board.size}")
+        raise UsageError(
+            f"positions are solved on boards of up to {MAX_SIZE} rows; this one has {board.size}"
+        )
     solver = ExactSolver(board.size)
     reviews: list[PlyReview] = []
     for ply in reversed(range(len(board.moves) + 1)):
@@ -269,11 +320,15 @@ def exact_review(board: GameBoard, seconds: float, until: Until = lambda: False)
     return reviews[::-1]
 
 
-def _solved(solver: ExactSolver, board: GameBoard, ply: int, seconds: float, until: Until) -> PlyReview | None:
+def _solved(
+    solver: ExactSolver, board: GameBoard, ply: int, seconds: float, until: Until
+) -> PlyReview | None:
     if board.winner:
         return PlyReview(ply, float(board.winner), None)
     if board.swap and not board.moves:
-        return None  # a winning stone would be swapped: its worth is no question of the stones alone
+        return (
+            None  # a winning stone would be swapped: its worth is no question of the stones alone
+        )
     try:
         solution = solved(solver, board.cells, board.to_move, seconds=seconds, interrupted=until)
     except UsageError:
@@ -281,22 +336,29 @@ def _solved(solver: ExactSolver, board: GameBoard, ply: int, seconds: float, unt
     if board.may_swap and solution.winner != board.to_move:
         return PlyReview(ply, float(board.to_move), board.size**2)
     best = solution.winning_moves[0] if solution.winning_moves else None
-    if solution.winner == board.to_move and ply < len(board.moves) and board.moves[ply] in solution.winning_moves:
+    if (
+        solution.winner == board.to_move
+        and ply < len(board.moves)
+        and board.moves[ply] in solution.winning_moves
+    ):
         best = board.moves[ply]
     return PlyReview(ply, float(solution.winner), best)
 
 
 def opening_values(thinker: Thinker, size: int, until: Until) -> tuple[dict[int, float], float]:
-    """Cell -> the value for Black of a first stone there, without search; at least of one cell and its rotation.
+    """Cell -> the value for Black of a first stone there, without search; at least of one cell and
+    its rotation.
 
-    The two are the same opening, so they have the mean of both judgements. Returns the values, and the root mean square
-    of the distances of the judgements from these means.
+    The two are the same opening, so they have the mean of both judgements. Returns the values, and
+    the root mean square of the distances of the judgements from these means.
     """
     values: dict[int, float] = {}
     errors: list[float] = []
     for cell in range((size * size + 1) // 2):
         pair = (cell, size * size - 1 - cell)
-        one, other = (-thinker.look(GameBoard(size, moves=[place]).cells, WHITE)[1] for place in pair)
+        one, other = (
+            -thinker.look(GameBoard(size, moves=[place]).cells, WHITE)[1] for place in pair
+        )
         values |= dict.fromkeys(pair, (one + other) / 2)
         errors.append((one - other) / 2)
         if until():

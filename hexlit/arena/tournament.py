@@ -1,4 +1,6 @@
-"""A tournament: its pairings and games, played, checked for repetitions and kept on disk; its standings; and SGF."""
+"""A tournament: its pairings and games, played,
+checked for repetitions and kept on disk; its standings; and SGF.
+"""
 
 import contextlib
 import csv
@@ -11,7 +13,16 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from hexlit.arena.matches import ArenaGame, Block, MatchWorker, Opening, Pair, position_key, stones_of, turned
+from hexlit.arena.matches import (
+    ArenaGame,
+    Block,
+    MatchWorker,
+    Opening,
+    Pair,
+    position_key,
+    stones_of,
+    turned,
+)
 from hexlit.arena.ratings import PairCounts, Rating, Sprt, rate
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
@@ -23,7 +34,9 @@ from hexlit.hex.records.sgf import write_sgf
 
 COLUMNS = ("pair", "black", "white", "winner", "ending", "opening", "plies", "moves", "note")
 REPEATED = ("pair", "first", "second", "games")
-"""Columns of the file of repeated pairs: number of the opening, both players, and how many of the games are known."""
+"""Columns of the file of repeated pairs: number of the opening,
+both players, and how many of the games are known.
+"""
 WINNERS = {"black": 1, "white": -1}
 
 
@@ -32,14 +45,16 @@ class GameLog:
 
     Attributes:
         pairs: by the names of the first and the second player, then by the number of the opening.
-        repeated: pairs that were dropped, in the same way: how many of their games had been played before. They stand
-            in a file of their own, so that a resumed match does not play them again.
+        repeated: pairs that were dropped, in the same way: how many of their games had been played
+            before. They stand in a file of their own, so that a resumed match does not play them
+            again.
     """
 
     def __init__(self, path: Path, size: int) -> None:
         """The games at `path` on boards of `size`; none without a file.
 
-        A row torn by a kill, and a game without the other one of its pair, are dropped, from the file too.
+        A row torn by a kill, and a game without the other one of its pair, are dropped, from the
+        file too.
 
         Raises:
             UsageError: the file holds something else.
@@ -55,7 +70,12 @@ class GameLog:
         for pair in zip(games[0::2], games[1::2], strict=False):
             self._keep(pair)
         if torn or len(games) % 2 or not rows:
-            whole_pairs = [row for group in self.pairs.values() for pair in group.values() for row in self._rows(pair)]
+            whole_pairs = [
+                row
+                for group in self.pairs.values()
+                for pair in group.values()
+                for row in self._rows(pair)
+            ]
             write_text_atomic(path, _as_text([COLUMNS, *whole_pairs]))
 
     def append(self, pair: Pair) -> None:
@@ -64,14 +84,18 @@ class GameLog:
         _append(self.path, self._rows(pair))
 
     def drop(self, pair: Pair, games: int) -> None:
-        """Remember that `games` of `pair` had been played before; it is on disk when this returns."""
+        """Remember that `games` of `pair` had been played before;
+        it is on disk when this returns.
+        """
         first, second, number = pair[0].black, pair[0].white, pair[0].pair
         self.repeated.setdefault((first, second), {})[number] = games
         rows = [(number, first, second, games)]
         _append(self._repeated_path, rows if self._repeated_path.exists() else [REPEATED, *rows])
 
     def counts(self, first: str, second: str, *, forfeited: bool = True) -> PairCounts:
-        """Numbers of pairs with none, one and both games won by `first`; pairs with a forfeit only if `forfeited`."""
+        """Numbers of pairs with none, one and both games won by `first`;
+        pairs with a forfeit only if `forfeited`.
+        """
         counts = [0, 0, 0]
         for pair in self.pairs.get((first, second), {}).values():
             if forfeited or not any(game.ending is Ending.FORFEITED for game in pair):
@@ -81,7 +105,12 @@ class GameLog:
     @property
     def games(self) -> list[ArenaGame]:
         """Every game, by players and pairs."""
-        return [game for group in self.pairs.values() for _, pair in sorted(group.items()) for game in pair]
+        return [
+            game
+            for group in self.pairs.values()
+            for _, pair in sorted(group.items())
+            for game in pair
+        ]
 
     def _keep(self, pair: Pair) -> None:
         self.pairs.setdefault((pair[0].black, pair[0].white), {})[pair[0].pair] = pair
@@ -94,14 +123,19 @@ class GameLog:
                 number, first, second, games = row
                 self.repeated.setdefault((first, second), {})[int(number)] = int(games)
             except ValueError as error:
-                raise UsageError(f"{self._repeated_path}, line {line}: not a repeated pair of a match") from error
+                raise UsageError(
+                    f"{self._repeated_path}, line {line}: not a repeated pair of a match"
+                ) from error
         if torn or (not rows and self._repeated_path.exists()):
             write_text_atomic(self._repeated_path, _as_text([REPEATED, *rows[1:]]))
 
     def _rows(self, pair: Pair) -> list[Sequence[object]]:
         rows: list[Sequence[object]] = []
         for game in pair:
-            winner, moves = "black" if game.winner > 0 else "white", format_moves(game.moves, self.size)
+            winner, moves = (
+                "black" if game.winner > 0 else "white",
+                format_moves(game.moves, self.size),
+            )
             start = game.pair, game.black, game.white, winner, game.ending.value
             rows.append((*start, game.opening, len(game.moves), moves, game.note))
         return rows
@@ -110,9 +144,13 @@ class GameLog:
         try:
             pair, black, white, winner, ending, opening, _, moves, note = row
             cells = tuple(parse_moves(moves, self.size))
-            return ArenaGame(int(pair), black, white, int(opening), cells, WINNERS[winner], Ending(ending), note)
+            return ArenaGame(
+                int(pair), black, white, int(opening), cells, WINNERS[winner], Ending(ending), note
+            )
         except (ValueError, KeyError) as error:
-            raise UsageError(f"{self.path}, line {line}: not a game of a {self.size}x{self.size} match") from error
+            raise UsageError(
+                f"{self.path}, line {line}: not a game of a {self.size}x{self.size} match"
+            ) from error
 
 
 def _whole_rows(path: Path, columns: Sequence[str]) -> tuple[list[list[str]], bool]:
@@ -127,7 +165,9 @@ def _whole_rows(path: Path, columns: Sequence[str]) -> tuple[list[list[str]], bo
     except csv.Error as error:
         raise UsageError(f"{path}: not the games of a match ({error})") from error
     if rows and rows[0] != list(columns):
-        raise UsageError(f"{path}: not the games of a match (its columns are not {', '.join(columns)})")
+        raise UsageError(
+            f"{path}: not the games of a match (its columns are not {', '.join(columns)})"
+        )
     return rows, bool(torn)
 
 
@@ -147,7 +187,9 @@ def _as_text(rows: Sequence[Sequence[object]]) -> str:
 
 def as_collection(games: Iterable[ArenaGame], size: int) -> str:
     """All games as SGF, one per line; the note of a forfeit is the comment of the last node."""
-    return "".join(write_sgf(recorded(game, size), name=f"opening {game.pair + 1}") for game in games)
+    return "".join(
+        write_sgf(recorded(game, size), name=f"opening {game.pair + 1}") for game in games
+    )
 
 
 def recorded(game: ArenaGame, size: int) -> RecordedGame:
@@ -156,7 +198,9 @@ def recorded(game: ArenaGame, size: int) -> RecordedGame:
         RecordedMove(WHITE if ply % 2 else BLACK, SWAP_PIECES if move == size**2 else move)
         for ply, move in enumerate(game.moves)
     ]
-    record = RecordedGame(size, tuple(moves), winner=game.winner, ending=game.ending, opening=game.opening)
+    record = RecordedGame(
+        size, tuple(moves), winner=game.winner, ending=game.ending, opening=game.opening
+    )
     return replace(record, black=game.black, white=game.white, comment=game.note)
 
 
@@ -166,7 +210,11 @@ PlayBlocks = Callable[[Sequence[Block]], Iterator[Iterable[Pair]]]
 
 def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
     """Pairings: all players meet all others, or in a `gauntlet` only the first one does."""
-    return list(combinations(names, 2)) if mode == "round_robin" else [(names[0], name) for name in names[1:]]
+    return (
+        list(combinations(names, 2))
+        if mode == "round_robin"
+        else [(names[0], name) for name in names[1:]]
+    )
 
 
 @dataclass
@@ -190,12 +238,16 @@ class Tournament:
     """Checks the results of a pairing after each block, and can end it."""
 
     def __post_init__(self) -> None:
-        self.pairings = pairings([contestant.name for contestant in self.worker.contestants], self.mode)
+        self.pairings = pairings(
+            [contestant.name for contestant in self.worker.contestants], self.mode
+        )
         self._seen = {_key(game, self.log.size) for game in self.log.games}
 
     @property
     def repeated(self) -> int:
-        """Games that were dropped with the other one of their pair, as the same players had played them before."""
+        """Games that were dropped with the other one of their pair,
+        as the same players had played them before.
+        """
         dropped = [self.log.repeated.get(pairing, {}) for pairing in self.pairings]
         return sum(sum(games.values()) for games in dropped)
 
@@ -207,8 +259,8 @@ class Tournament:
     def play(self, played: Callable[[Pair], None], elsewhere: PlayBlocks | None = None) -> None:
         """Play to the end, here or `elsewhere`; `played` gets each new pair once it is kept.
 
-        Pairs are kept in the same order wherever they are played. Elsewhere a block is cut in the same way, into
-        `at_once` openings, and is kept when all of it is played.
+        Pairs are kept in the same order wherever they are played. Elsewhere a block is cut in the
+        same way, into `at_once` openings, and is kept when all of it is played.
         """
         for blocks in self._stages():
             parts = [part for block in blocks for part in block.cut(self.worker.at_once)]
@@ -225,14 +277,19 @@ class Tournament:
     def _stages(self) -> Iterator[list[Block]]:
         """The missing games, as lists of blocks that are independent of each other's results."""
         if self.every is None:
-            yield [block for pairing in self.pairings if (block := self._missing(pairing, self.openings)).openings]
+            yield [
+                block
+                for pairing in self.pairings
+                if (block := self._missing(pairing, self.openings)).openings
+            ]
             return
         numbers = list(self.openings)
         for pairing in self.pairings:
             for start in range(0, len(numbers), self.every):
                 several = numbers[start : start + self.every]
                 block = self._missing(pairing, several)
-                # Results are checked only after whole blocks, so that a resumed match ends at the same place.
+                # Results are checked only after whole blocks, so that a resumed match ends at the
+                # same place.
                 if len(block.openings) == len(several) and self.decided(self.log.counts(*pairing)):
                     break
                 if block.openings:
@@ -240,7 +297,9 @@ class Tournament:
 
     def _missing(self, pairing: tuple[str, str], numbers: Iterable[int]) -> Block:
         known = self.log.pairs.get(pairing, {}).keys() | self.log.repeated.get(pairing, {}).keys()
-        return Block(*pairing, {number: self.openings[number] for number in numbers if number not in known})
+        return Block(
+            *pairing, {number: self.openings[number] for number in numbers if number not in known}
+        )
 
 
 def _key(game: ArenaGame, size: int) -> tuple[Any, ...]:
@@ -251,14 +310,17 @@ def _key(game: ArenaGame, size: int) -> tuple[Any, ...]:
     return game.black, game.white, opening, min(way[game.opening :] for way in same)
 
 
-def standings(tournament: Tournament, anchor: str, *, sprt: Sprt | None = None, seed: int = 0) -> dict[str, Any]:
+def standings(
+    tournament: Tournament, anchor: str, *, sprt: Sprt | None = None, seed: int = 0
+) -> dict[str, Any]:
     """The standings from the games so far; `seed` is that of the ratings' intervals.
 
-    `players` lists, best first, `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score` and `played`. The last
-    holds the same of the pairs without a forfeit, None if all have one or nothing was forfeited. `cross` holds `games`
-    and `wins` by player and opponent. Counts are `games`, `pairs`, `split_pairs` (one game won by each player),
-    `black_wins`, `swaps`, `unsolved` (see `ArenaGame`), `resignations` and `forfeits`. `sprt` is None
-    without a test. Players are rated once all of them have played.
+    `players` lists, best first, `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score` and
+    `played`. The last holds the same of the pairs without a forfeit, None if all have one or
+    nothing was forfeited. `cross` holds `games` and `wins` by player and opponent. Counts are
+    `games`, `pairs`, `split_pairs` (one game won by each player), `black_wins`, `swaps`, `unsolved`
+    (see `ArenaGame`), `resignations` and `forfeits`. `sprt` is None without a test. Players are
+    rated once all of them have played.
     """
     log, pairings = tournament.log, tournament.pairings
     names = [contestant.name for contestant in tournament.worker.contestants]
@@ -276,7 +338,9 @@ def standings(tournament: Tournament, anchor: str, *, sprt: Sprt | None = None, 
     played = {}
     if any(game.ending is Ending.FORFEITED for game in games):
         sound = {pairing: log.counts(*pairing, forfeited=False) for pairing in pairings}
-        with contextlib.suppress(ValueError):  # without the forfeited games some players cannot be compared
+        with contextlib.suppress(
+            ValueError
+        ):  # without the forfeited games some players cannot be compared
             played = {rating.name: _row(rating) for rating in rated(sound)}
     players = [{**_row(rating), "played": played.get(rating.name)} for rating in ratings]
     return {

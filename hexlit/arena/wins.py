@@ -1,8 +1,10 @@
-"""Wins on boards that are too large for the exact solver, as far as virtual connections alone prove them.
+"""Wins on boards that are too large for the exact solver, as far as virtual connections alone prove
+them.
 
-The groups of one side, a point each, and the empty cells that it needs most (of the smallest two-distance potential)
-make a graph of at most 64 points. All other empty cells count as the opponent's. What wins there wins on the board;
-a win that needs more cells, or a search, is not found.
+The groups of one side, a point each, and the empty cells that it needs most (of the smallest
+two-distance potential) make a graph of at most 64 points. All other empty cells count as the
+opponent's. What wins there wins on the board; a win that needs more cells, or a search, is not
+found.
 """
 
 import time
@@ -19,7 +21,8 @@ from hexlit.hex.solver.connection import FULL, POINTS, Connections, connect, con
 
 
 def virtual_solution(cells: NDArray[np.int8], colour: int) -> Solution | None:
-    """The win of `colour` (+1 Black, -1 White), to move, with the moves that are seen to keep it; None if none is seen.
+    """The win of `colour` (+1 Black, -1 White), to move, with the moves that are seen to keep it;
+    None if none is seen.
 
     Unlike those of the exact solver, its winning moves need not be all.
 
@@ -41,14 +44,22 @@ def virtual_solution(cells: NDArray[np.int8], colour: int) -> Solution | None:
     return Solution(colour, moves, 1 + len(tried), time.perf_counter() - start) if moves else None
 
 
-def _graph(cells: NDArray[np.int8], size: int) -> tuple[list[int], int, NDArray[np.uint64], Connections]:
-    """The graph of the side +1: the cells that its first points are, the others as a word, the two edges as words."""
+def _graph(
+    cells: NDArray[np.int8], size: int
+) -> tuple[list[int], int, NDArray[np.uint64], Connections]:
+    """The graph of the side +1: the cells that its first points are,
+    the others as a word, the two edges as words.
+    """
     table = geometry(size)
     stones = empty_stones(1, size)
     place_all(stones, 0, cells, table)
     taken, empty = np.flatnonzero(cells == 1), np.flatnonzero(cells == 0)
-    groups, group = np.unique([find(stones.parent[0], cell) for cell in taken.tolist()], return_inverse=True)
-    nearest = empty[np.argsort(potentials(cells)[1][0, empty], kind="stable")][: max(0, POINTS - len(groups))]
+    groups, group = np.unique(
+        [find(stones.parent[0], cell) for cell in taken.tolist()], return_inverse=True
+    )
+    nearest = empty[np.argsort(potentials(cells)[1][0, empty], kind="stable")][
+        : max(0, POINTS - len(groups))
+    ]
     point = np.full(cells.size + 1, POINTS)  # what lies outside the graph, and outside the board
     point[nearest], point[taken] = np.arange(len(nearest)), np.minimum(len(nearest) + group, POINTS)
     touch, edges = np.zeros((POINTS + 1, POINTS + 1), bool), np.zeros((2, POINTS + 1), bool)
@@ -57,4 +68,9 @@ def _graph(cells: NDArray[np.int8], size: int) -> tuple[list[int], int, NDArray[
     for edge in (0, 1):
         edges[edge, point[:-1][(table.edges[0] >> edge & 1).astype(bool)]] = True
     own = (1 << min(POINTS, len(nearest) + len(groups))) - (1 << len(nearest))
-    return nearest.tolist(), own, words(edges[:, :-1]), connections_of(touch[:-1, :-1], len(nearest))
+    return (
+        nearest.tolist(),
+        own,
+        words(edges[:, :-1]),
+        connections_of(touch[:-1, :-1], len(nearest)),
+    )

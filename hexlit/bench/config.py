@@ -26,7 +26,9 @@ MEASUREMENTS = {
     "pace": "play:measure_pace",
     "actors": "play:measure_actors",
 }
-"""A value of `what` -> the module and the function that measure it; the unit stands in each line."""
+"""A value of `what` -> the module and the function that measure it;
+the unit stands in each line.
+"""
 QUICK = tuple(MEASUREMENTS)[:7]
 
 
@@ -35,19 +37,24 @@ class BenchConfig(Settings):
     """Settings of `hexlit bench`."""
 
     what: str = one_of((*MEASUREMENTS, "all"), "all")
-    """Subject of the measurement. `all`: games, search, forward, train, selfplay, loader and workers. `pace`: the rates
-    for `hexlit plan`. `actors`: those of the Ray cluster of the section `ray`, beside as many workers of this
-    machine."""
+    """Subject of the measurement. `all`: games, search, forward, train, selfplay, loader and
+    workers. `pace`: the rates for `hexlit plan`. `actors`: those of the Ray cluster of the section
+    `ray`, beside as many workers of this machine.
+    """
     board: int = number(11, BOARDS)
     """Rows of the board; at most 8 for the solver."""
     checkpoint: str | None = None
-    """Network to measure, on its own board, such as `hexlit:small`. Null: a fresh network from `net`."""
+    """Network to measure, on its own board,
+    such as `hexlit:small`. Null: a fresh network from `net`.
+    """
     repeats: int = number(7, "[2, inf)")
     """Number of measurements after the warm-up; the report shows their median and quartiles."""
     seconds: float = number(0.5, "(0, inf)", unit="seconds")
     """Approximate length of one measurement, in seconds."""
     compiled: bool = True
-    """Whether what=forward also measures `torch.compile`, at the smallest and the largest batch. It takes minutes."""
+    """Whether what=forward also measures `torch.compile`,
+    at the smallest and the largest batch. It takes minutes.
+    """
     json: bool = False
     """Whether to print JSON instead of a table."""
     markdown: bool = False
@@ -55,7 +62,9 @@ class BenchConfig(Settings):
     output: str | None = None
     """Folder for `bench.json` and `bench.md`. Null: no files."""
     write: str | None = None
-    """YAML file for the batch size that `what=batch` finds, in a folder `accelerator`. Null: no file."""
+    """YAML file for the batch size that `what=batch` finds,
+    in a folder `accelerator`. Null: no file.
+    """
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -68,12 +77,18 @@ class BenchConfig(Settings):
         """Refuse impossible combinations."""
         super().__post_init__()
         if self.what == "solver" and self.board > 8:
-            raise UsageError(f"board={self.board}: the solver takes boards of 2 to 8 rows, such as board=6")
+            raise UsageError(
+                f"board={self.board}: the solver takes boards of 2 to 8 rows, such as board=6"
+            )
         if self.json and self.markdown:
-            raise UsageError("json=true markdown=true: choose one of them, or output=FOLDER, which gets both")
+            raise UsageError(
+                "json=true markdown=true: choose one of them, or output=FOLDER, which gets both"
+            )
         if self.write is not None:
             if self.what != "batch":
                 raise UsageError(f"write={self.write}: only what=batch finds something to write")
             path = Path(self.write)
             if path.suffix != ".yaml" or path.resolve().parent.name != "accelerator":
-                raise UsageError(f"write={path}: a config of this group is a .yaml in a folder named accelerator")
+                raise UsageError(
+                    f"write={path}: a config of this group is a .yaml in a folder named accelerator"
+                )

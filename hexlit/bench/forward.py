@@ -12,7 +12,16 @@ import torch
 
 from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
 from hexlit.accelerate.profile import DEFAULTS, DeviceProfile
-from hexlit.bench.measure import Measurement, Outcome, Subject, Work, beside, line_of, rates_in_turn, short
+from hexlit.bench.measure import (
+    Measurement,
+    Outcome,
+    Subject,
+    Work,
+    beside,
+    line_of,
+    rates_in_turn,
+    short,
+)
 from hexlit.nets.evaluator import NetworkEvaluator, measure_agreement, random_planes
 
 BATCHES = (1, 8, 64, 256)
@@ -40,57 +49,89 @@ def ways_of(device: torch.device) -> list[Way]:
     """Every backend of `device`, in float32 and in the faster format there."""
     plain, half, fast = torch.float32, torch.float16, torch.bfloat16
     if device.type == "cpu":
-        return [Way(backend, dtype) for dtype in (plain, fast) for backend in ("eager", "compile", "fused", "winograd")]
+        return [
+            Way(backend, dtype)
+            for dtype in (plain, fast)
+            for backend in ("eager", "compile", "fused", "winograd")
+        ]
     if device.type == "cuda":
         fast = fast if cuda_has_bf16(device) else half
-        return [Way(name, dtype) for name in ("eager", "graph") for dtype in (plain, fast)] + [Way("compile", fast)]
+        return [Way(name, dtype) for name in ("eager", "graph") for dtype in (plain, fast)] + [
+            Way("compile", fast)
+        ]
     return [Way("eager", dtype) for dtype in (plain, half, fast)]
 
 
 def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: bool) -> list[Way]:
-    """Those of `ways` to measure at `batch`. `torch.compile` takes long: only at the first and last batch.
+    """Those of `ways` to measure at `batch`. `torch.compile` takes long: only at the first and last
+    batch.
 
     With `compiled` off, nothing is compiled.
     """
-    return [way for way in ways if way.backend != "compile" or (compiled and batch in (batches[0], batches[-1]))]
+    return [
+        way
+        for way in ways
+        if way.backend != "compile" or (compiled and batch in (batches[0], batches[-1]))
+    ]
 
 
 def measure_forward(subject: Subject) -> Outcome:
-    """`measure_ways` for every way at every batch, and the backend that `accelerator.inference=auto` takes there."""
+    """`measure_ways` for every way at every batch,
+    and the backend that `accelerator.inference=auto` takes there.
+    """
     profile, ways = subject.profile, ways_of(subject.profile.device)
-    batches = list(BATCHES) if profile.device.type == "cpu" else sorted({*BATCHES, profile.evaluation_batch})
+    batches = (
+        list(BATCHES)
+        if profile.device.type == "cpu"
+        else sorted({*BATCHES, profile.evaluation_batch})
+    )
     lines: list[Measurement] = []
     for batch in batches:
-        lines += measure_ways(subject, ways_at(batch, batches, ways, subject.config.compiled), batch)
+        lines += measure_ways(
+            subject, ways_at(batch, batches, ways, subject.config.compiled), batch
+        )
     asked = replace(profile, inference=DEFAULTS[profile.device.type]["inference"])
-    taken = ", ".join(f"{name_of(subject.evaluator(batch, asked))} at batch {batch}" for batch in batches)
+    taken = ", ".join(
+        f"{name_of(subject.evaluator(batch, asked))} at batch {batch}" for batch in batches
+    )
     return Outcome(lines, [f"accelerator.inference=auto takes {taken}"])
 
 
 def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Measurement]:
     """Positions per second through the evaluator of self-play, including copies, masks and softmax.
 
-    The weights are refreshed before the measurement. A backend that only works with its first weights is thus exposed.
+    The weights are refreshed before the measurement. A backend that only works with its first
+    weights is thus exposed.
     """
     torch.compiler.reset()
     built = {name_of(way): _build(subject, way, batch) for way in ways}
-    works = {name: _work_of(result) for name, result in built.items() if not isinstance(result, str)}
-    rates = rates_in_turn(replace(subject.config, seconds=subject.config.seconds / 5), works, subject.profile)
+    works = {
+        name: _work_of(result) for name, result in built.items() if not isinstance(result, str)
+    }
+    rates = rates_in_turn(
+        replace(subject.config, seconds=subject.config.seconds / 5), works, subject.profile
+    )
     fastest, lines = max((median(taken) for taken, _ in rates.values()), default=None), []
     for name, result in built.items():
         if isinstance(result, str):
             what = f"forward {subject.net_name}, batch {batch}"
             line = line_of(what, UNIT, subject.profile, name, detail=result)
         else:
-            refreshes = timeit.repeat(partial(result.refresh, subject.net), number=1, repeat=REFRESHES)
-            line = beside(_line(subject, result, rates[name][0], name), fastest, "{ratio:.0%} of the fastest")
+            refreshes = timeit.repeat(
+                partial(result.refresh, subject.net), number=1, repeat=REFRESHES
+            )
+            line = beside(
+                _line(subject, result, rates[name][0], name), fastest, "{ratio:.0%} of the fastest"
+            )
             line = replace(line, refresh_milliseconds=1000 * median(refreshes))
         lines.append(replace(line, batch=batch))
     return lines
 
 
 def measure_own_forward(subject: Subject, profile: DeviceProfile) -> Measurement:
-    """As `measure_ways`, by the backend of self-play on the device of `profile`, or by the one that replaces it."""
+    """As `measure_ways`, by the backend of self-play on the device of `profile`,
+    or by the one that replaces it.
+    """
     evaluator = subject.evaluator(profile.evaluation_batch, profile)
     rates, _ = rates_in_turn(subject.config, {"": _work_of(evaluator)}, profile)[""]
     return _line(subject, evaluator, rates, name_of(evaluator))
@@ -112,7 +153,10 @@ def _build(subject: Subject, way: Way, batch: int) -> NetworkEvaluator | str:
 
 def _work_of(evaluator: NetworkEvaluator) -> Work:
     planes = random_planes(evaluator.batch, evaluator.size)
-    policy, value = np.zeros((evaluator.batch, evaluator.actions), np.float32), np.zeros(evaluator.batch, np.float32)
+    policy, value = (
+        np.zeros((evaluator.batch, evaluator.actions), np.float32),
+        np.zeros(evaluator.batch, np.float32),
+    )
 
     def forward() -> float:
         evaluator.evaluate(planes, policy, value)
@@ -121,11 +165,16 @@ def _work_of(evaluator: NetworkEvaluator) -> Work:
     return forward
 
 
-def _line(subject: Subject, evaluator: NetworkEvaluator, rates: list[float], precision: str) -> Measurement:
+def _line(
+    subject: Subject, evaluator: NetworkEvaluator, rates: list[float], precision: str
+) -> Measurement:
     batch = evaluator.batch
     judged = random_planes(min(JUDGED_POSITIONS, JUDGED_CALLS * batch), evaluator.size)
     near = measure_agreement(subject.net, evaluator, judged)
     detail = f"same move {near.same_move:.1%}, policy off {near.policy_error:.2%}, value off {near.value_error:.4f}"
-    more = {"milliseconds": 1000 * batch / median(rates), "first_call_seconds": evaluator.build_seconds}
+    more = {
+        "milliseconds": 1000 * batch / median(rates),
+        "first_call_seconds": evaluator.build_seconds,
+    }
     what = f"forward {subject.net_name}, batch {batch}"
     return line_of(what, UNIT, evaluator.profile, precision, rates, detail=detail, **more)

@@ -1,4 +1,6 @@
-"""The common part of measurements: a warm-up that does not count, medians, their spread, and their report."""
+"""The common part of measurements: a warm-up that does not count,
+medians, their spread, and their report.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -35,9 +37,13 @@ class Subject:
         return " ".join([f"{sum(config.blocks)}x{config.channels}", *kinds])
 
     def evaluator(self, batch: int, profile: DeviceProfile | None = None) -> NetworkEvaluator:
-        """The network's evaluator of `batch` positions, on its own device or on that of another `profile`."""
+        """The network's evaluator of `batch` positions,
+        on its own device or on that of another `profile`.
+        """
         where = profile or self.profile
-        return NetworkEvaluator(self.net.eval(), size=self.config.board, swap=False, batch=batch, profile=where)
+        return NetworkEvaluator(
+            self.net.eval(), size=self.config.board, swap=False, batch=batch, profile=where
+        )
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,9 @@ class Measurement:
     lower_quartile: float | None = None
     upper_quartile: float | None = None
     first_call_seconds: float | None = None
-    """Time of the very first call, which compiles or loads compiled code; it is not part of the other figures."""
+    """Time of the very first call, which compiles or loads compiled code;
+    it is not part of the other figures.
+    """
     compile_seconds: float | None = None
     """Time of compiling, if it is known separately."""
     milliseconds: float | None = None
@@ -100,9 +108,16 @@ class Report:
     """The input of `hexlit plan`, from what=pace."""
 
     def document(self) -> dict[str, Any]:
-        """Everything, for programs: `machine`, `board` or `task`, `measurements`, `findings`, for what=pace `pace`."""
+        """Everything, for programs: `machine`, `board` or `task`,
+        `measurements`, `findings`, for what=pace `pace`.
+        """
         lines = [{**asdict(line), "torch": self.machine["torch"]} for line in self.lines]
-        whole: dict[str, Any] = {"machine": self.machine, **self.about, "measurements": lines, "findings": self.said}
+        whole: dict[str, Any] = {
+            "machine": self.machine,
+            **self.about,
+            "measurements": lines,
+            "findings": self.said,
+        }
         return whole | ({"pace": self.pace} if self.pace else {})
 
     @property
@@ -113,20 +128,39 @@ class Report:
 
 
 def line_of(
-    what: str, unit: str, profile: DeviceProfile, precision: str = "–", rates: Sequence[float] = (), **more: Any
+    what: str,
+    unit: str,
+    profile: DeviceProfile,
+    precision: str = "–",
+    rates: Sequence[float] = (),
+    **more: Any,
 ) -> Measurement:
     """The line of these rates on the device and threads of `profile`; a single rate has no spread.
 
     `more` are further fields of `Measurement`, such as other `threads`.
     """
-    quartiles = quantiles(rates, n=4, method="inclusive") if len(rates) > 1 else [None, *rates, None]
-    fields: dict[str, Any] = {"device": str(profile.device), "threads": profile.threads, "precision": precision}
-    fields |= zip(("lower_quartile", "median", "upper_quartile"), quartiles, strict=True) if rates else {}
+    quartiles = (
+        quantiles(rates, n=4, method="inclusive") if len(rates) > 1 else [None, *rates, None]
+    )
+    fields: dict[str, Any] = {
+        "device": str(profile.device),
+        "threads": profile.threads,
+        "precision": precision,
+    }
+    fields |= (
+        zip(("lower_quartile", "median", "upper_quartile"), quartiles, strict=True) if rates else {}
+    )
     return Measurement(what, unit, **fields | more)
 
 
 def measure_rate(
-    config: BenchConfig, work: Work, what: str, unit: str, profile: DeviceProfile, precision: str = "–", **more: Any
+    config: BenchConfig,
+    work: Work,
+    what: str,
+    unit: str,
+    profile: DeviceProfile,
+    precision: str = "–",
+    **more: Any,
 ) -> Measurement:
     """The line of `work` measured by itself, see `rates_in_turn` and `line_of`."""
     rates, first = rates_in_turn(config, {"": work}, profile)[""]
@@ -136,11 +170,12 @@ def measure_rate(
 def rates_in_turn(
     config: BenchConfig, works: Mapping[str, Work], profile: DeviceProfile
 ) -> dict[str, tuple[list[float], float]]:
-    """`config.repeats` rates of each of `works`, by name, and the seconds of its first call, which does not count.
+    """`config.repeats` rates of each of `works`, by name, and the seconds of its first call, which
+    does not count.
 
-    A measurement takes about `config.seconds`, or one call if that takes longer. The works are measured one after the
-    other in every round, so that other load of the machine affects all of them alike. The device of `profile` has
-    finished all its work before each reading of the clock.
+    A measurement takes about `config.seconds`, or one call if that takes longer. The works are
+    measured one after the other in every round, so that other load of the machine affects all of
+    them alike. The device of `profile` has finished all its work before each reading of the clock.
     """
     rates: dict[str, tuple[list[float], float]] = {}
     rounds = {}
@@ -166,10 +201,14 @@ def _timed(work: Work, rounds: int, profile: DeviceProfile) -> tuple[float, floa
 
 
 def beside(line: Measurement, other: float | None, text: str) -> Measurement:
-    """`line`, with the ratio of its rate to that of `other` in its detail; `text` formats the `ratio`."""
+    """`line`, with the ratio of its rate to that of `other` in its detail;
+    `text` formats the `ratio`.
+    """
     if not line.median or not other:
         return line
-    return replace(line, detail="; ".join(filter(None, [text.format(ratio=line.median / other), line.detail])))
+    return replace(
+        line, detail="; ".join(filter(None, [text.format(ratio=line.median / other), line.detail]))
+    )
 
 
 def short(dtype: torch.dtype) -> str:

@@ -1,4 +1,6 @@
-"""Games without a network, the exact solver, searches, and self-play: here, in processes, and on a Ray cluster."""
+"""Games without a network, the exact solver, searches,
+and self-play: here, in processes, and on a Ray cluster.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -43,15 +45,23 @@ SIDE_BY_SIDE, SAMPLE = 16, 64
 """Games played to measure their length: number at a time, and least number in all."""
 NO_END = 10**9
 WARM_UP = 40
-"""Longest wait, in lengths of a measurement, until games are at different stages; large boards need longer."""
+"""Longest wait, in lengths of a measurement,
+until games are at different stages; large boards need longer.
+"""
 
 
 def measure_games(subject: Subject) -> Outcome:
-    """Random games on one core: move by move to the end, and random fillings with only the winner computed."""
+    """Random games on one core: move by move to the end,
+    and random fillings with only the winner computed.
+    """
     size = subject.config.board
     table = geometry(size)
     moves, lengths = np.zeros((64, size * size), np.int16), np.zeros(64, np.int16)
-    stones, room, cells = empty_stones(1, size), np.zeros(size * size, np.int16), np.zeros(size * size, np.int8)
+    stones, room, cells = (
+        empty_stones(1, size),
+        np.zeros(size * size, np.int16),
+        np.zeros(size * size, np.int8),
+    )
 
     def complete_games() -> float:
         random_games(1000, 1, table, moves, stones, lengths)
@@ -63,15 +73,18 @@ def measure_games(subject: Subject) -> Outcome:
 
     works = {"complete random games": complete_games, "random playouts, winner only": fillings}
     on: dict[str, Any] = {"device": "cpu", "threads": 1}
-    lines = [measure_rate(subject.config, work, what, "games/s", subject.profile, **on) for what, work in works.items()]
+    lines = [
+        measure_rate(subject.config, work, what, "games/s", subject.profile, **on)
+        for what, work in works.items()
+    ]
     return Outcome(lines)
 
 
 def measure_solver(subject: Subject) -> Outcome:
     """One thread of the processor: lines in nodes per second.
 
-    `milliseconds` of a line is the time for all openings, or for one position; a solver begins with an empty table.
-    Raises `UsageError` for a board that the solver does not support.
+    `milliseconds` of a line is the time for all openings, or for one position; a solver begins with
+    an empty table. Raises `UsageError` for a board that the solver does not support.
     """
     config, size = subject.config, subject.config.board
     ExactSolver(size)
@@ -79,8 +92,16 @@ def measure_solver(subject: Subject) -> Outcome:
     lines: list[Measurement] = []
 
     def add(what: str, figures: Sequence[tuple[int, float]], detail: str, **more: float) -> None:
-        rates, seconds = [nodes / taken for nodes, taken in figures], median(taken for _, taken in figures)
-        fields: dict[str, Any] = {"device": "cpu", "threads": 1, "milliseconds": 1000 * seconds, "detail": detail}
+        rates, seconds = (
+            [nodes / taken for nodes, taken in figures],
+            median(taken for _, taken in figures),
+        )
+        fields: dict[str, Any] = {
+            "device": "cpu",
+            "threads": 1,
+            "milliseconds": 1000 * seconds,
+            "detail": detail,
+        }
         lines.append(line_of(what, "nodes/s", subject.profile, rates=rates, **fields | more))
 
     random, plies = np.random.default_rng(size), PLIES[size]
@@ -89,18 +110,27 @@ def measure_solver(subject: Subject) -> Outcome:
     for cells in positions:
         cells[random.permutation(size * size)[:plies]] = stones
     for what, ask in {"winner": ExactSolver.wins, "winning moves": ExactSolver.solve}.items():
-        figures = [_solved(ExactSolver(size), ask, [cells], 1 - 2 * (plies % 2)) for cells in positions]
+        figures = [
+            _solved(ExactSolver(size), ask, [cells], 1 - 2 * (plies % 2)) for cells in positions
+        ]
         longest = max(seconds for _, seconds in figures)
         detail = f"one of {POSITIONS}; {longest:.2f} s at most"
         add(f"{what} after {plies} random plies", figures, detail, first_call_seconds=first)
     if size <= OPENINGS_UP_TO:
-        openings, repeats = np.eye(size * size, dtype=np.int8), config.repeats if size <= REPEATED_UP_TO else 1
-        figures = [_solved(ExactSolver(size), ExactSolver.wins, openings, -1) for _ in range(repeats)]
+        openings, repeats = (
+            np.eye(size * size, dtype=np.int8),
+            config.repeats if size <= REPEATED_UP_TO else 1,
+        )
+        figures = [
+            _solved(ExactSolver(size), ExactSolver.wins, openings, -1) for _ in range(repeats)
+        ]
         add(f"all openings of {size}x{size}", figures, f"{figures[0][0]:,} nodes")
     return Outcome(lines)
 
 
-def _solved(solver: ExactSolver, ask: Callable[..., Any], positions: Iterable[Any], to_move: int) -> tuple[int, float]:
+def _solved(
+    solver: ExactSolver, ask: Callable[..., Any], positions: Iterable[Any], to_move: int
+) -> tuple[int, float]:
     """Nodes and seconds for all `positions`."""
     nodes, start = 0, time.perf_counter()
     for cells in positions:
@@ -121,24 +151,38 @@ def measure_search(subject: Subject) -> Outcome:
     size, random = subject.config.board, np.random.default_rng(0)
     policy = random.dirichlet(np.full(size * size, 0.3), SEARCHED_GAMES).astype(np.float32)
     value = random.uniform(-1, 1, SEARCHED_GAMES).astype(np.float32)
-    cells, to_move = np.zeros((SEARCHED_GAMES, size * size), np.int8), np.ones(SEARCHED_GAMES, np.int8)
+    cells, to_move = (
+        np.zeros((SEARCHED_GAMES, size * size), np.int8),
+        np.ones(SEARCHED_GAMES, np.int8),
+    )
 
     def measure(algorithm: str, simulations: int, threads: int) -> Measurement:
-        search = TreeSearch(SearchConfig(algorithm=algorithm, simulations=simulations), size=size, games=SEARCHED_GAMES)
+        search = TreeSearch(
+            SearchConfig(algorithm=algorithm, simulations=simulations),
+            size=size,
+            games=SEARCHED_GAMES,
+        )
         search.batch.policy[:], search.batch.value[:] = policy, value
 
         def searches() -> float:
             search.run(cells, to_move, FreeEvaluator())
             return SEARCHED_GAMES * simulations
 
-        what, on = f"search {algorithm}, {simulations} simulations", dict[str, Any](device="cpu", threads=threads)
+        what, on = (
+            f"search {algorithm}, {simulations} simulations",
+            dict[str, Any](device="cpu", threads=threads),
+        )
         return measure_rate(subject.config, searches, what, "simulations/s", subject.profile, **on)
 
     lines = []
     with restored_threads():
         for threads in sorted({1, kernel_threads()}):
             use_threads(threads)
-            lines += [measure(algorithm, count, threads) for algorithm in ALGORITHMS for count in (32, 200)]
+            lines += [
+                measure(algorithm, count, threads)
+                for algorithm in ALGORITHMS
+                for count in (32, 200)
+            ]
     return Outcome(lines)
 
 
@@ -156,7 +200,9 @@ def _measure_way(subject: Subject, profile: DeviceProfile) -> Measurement:
     # In ongoing self-play the games are at different stages, so the first ones end soon too.
     selfplay = replace(config.selfplay, opening_share=1.0, opening_plies=size**2 * 2 // 3)
     games = where.batch * where.groups
-    actor = SelfPlay(GamesSettings(selfplay, config.search, size, games, seed=0, groups=where.groups))
+    actor = SelfPlay(
+        GamesSettings(selfplay, config.search, size, games, seed=0, groups=where.groups)
+    )
 
     def play(seconds: float) -> SelfPlayCounts:
         return actor.play(evaluator, positions=NO_END, deadline=time.monotonic() + seconds)
@@ -166,9 +212,15 @@ def _measure_way(subject: Subject, profile: DeviceProfile) -> Measurement:
 
 
 def _measure_play(
-    subject: Subject, play: Callable[[float], SelfPlayCounts], what: str, precision: str, leaves: float = 0, **on: Any
+    subject: Subject,
+    play: Callable[[float], SelfPlayCounts],
+    what: str,
+    precision: str,
+    leaves: float = 0,
+    **on: Any,
 ) -> Measurement:
-    """Evaluations per second of `play`, which plays for some seconds; its time outside the network, and its games.
+    """Evaluations per second of `play`, which plays for some seconds; its time outside the network,
+    and its games.
 
     With `leaves` of each, positions per second. `on` are further fields of the line.
     """
@@ -176,7 +228,9 @@ def _measure_play(
 
     def units() -> float:
         done.append(play(config.seconds))
-        return (done[-1].evaluations + done[-1].recalled) / leaves if leaves else done[-1].evaluations
+        return (
+            (done[-1].evaluations + done[-1].recalled) / leaves if leaves else done[-1].evaluations
+        )
 
     unit = "positions/s" if leaves else "evaluations/s"
     line = measure_rate(config, units, what, unit, subject.profile, precision, **on)
@@ -187,8 +241,12 @@ def _measure_play(
 
 
 def measure_workers(subject: Subject) -> Outcome:
-    """Evaluations per second of self-play in 1, 2 and 4 worker processes, which share the threads."""
-    return Outcome([_measure_workers(subject, count, subject.profile.share(count)) for count in COUNTS])
+    """Evaluations per second of self-play in 1,
+    2 and 4 worker processes, which share the threads.
+    """
+    return Outcome(
+        [_measure_workers(subject, count, subject.profile.share(count)) for count in COUNTS]
+    )
 
 
 def _measure_workers(subject: Subject, count: int, hardware: DeviceProfile) -> Measurement:
@@ -197,7 +255,8 @@ def _measure_workers(subject: Subject, count: int, hardware: DeviceProfile) -> M
 
 
 def measure_actors(subject: Subject) -> Outcome:
-    """Evaluations per second of self-play in 1, 2 and 4 workers, and in as many actors of the cluster `ray`.
+    """Evaluations per second of self-play in 1, 2 and 4 workers, and in as many actors of the
+    cluster `ray`.
 
     All have the threads of an actor. A round before the measurement sets them up.
 
@@ -217,22 +276,33 @@ def measure_actors(subject: Subject) -> Outcome:
 
 
 def _workplace(
-    subject: Subject, workers: int, hardware: DeviceProfile | AcceleratorConfig, games: int | None = None
+    subject: Subject,
+    workers: int,
+    hardware: DeviceProfile | AcceleratorConfig,
+    games: int | None = None,
 ) -> PlayerSettings:
     """The work of `workers` processes with this `hardware`: `games`, or as many as fill a call."""
     config, profile = subject.config, subject.profile
     where = placement_of(config.selfplay, profile.device.type, profile.threads)
     groups, rows = replace(where, workers=workers).cut(games or where.batch)
-    settings = GamesSettings(config.selfplay, config.search, config.board, games or where.batch, seed=0, groups=groups)
-    return PlayerSettings(settings, HostMaker(subject.net.config, config.board, False, rows, hardware))
+    settings = GamesSettings(
+        config.selfplay, config.search, config.board, games or where.batch, seed=0, groups=groups
+    )
+    return PlayerSettings(
+        settings, HostMaker(subject.net.config, config.board, False, rows, hardware)
+    )
 
 
-def _play(subject: Subject, player: SelfPlayer, seconds: float, positions: int = NO_END) -> SelfPlayCounts:
+def _play(
+    subject: Subject, player: SelfPlayer, seconds: float, positions: int = NO_END
+) -> SelfPlayCounts:
     weights = weights_of(subject.net)
     return player.play(RoundRequest(weights, positions, 0, deadline=time.monotonic() + seconds))
 
 
-def _measure_player(subject: Subject, player: SelfPlayer, count: int, kind: str, **on: Any) -> Measurement:
+def _measure_player(
+    subject: Subject, player: SelfPlayer, count: int, kind: str, **on: Any
+) -> Measurement:
     """The line of `player`, which is `count` processes of a `kind`."""
     what = f"self-play in {count} {kind}{'s' if count > 1 else ''}, {subject.net_name}"
     return _measure_play(subject, partial(_play, subject, player), what, _format(subject), **on)
@@ -246,39 +316,54 @@ def _format(subject: Subject) -> str:
 def measure_pace(subject: Subject) -> Outcome:
     """The section `pace` of `bench.json` (`hexlit.planning.plan.Pace` reads it).
 
-    Self-play is measured in one process, with all, some and few of the games, and in a process on each core. Training
-    is measured on batches of games, loaded as in a run.
+    Self-play is measured in one process, with all, some and few of the games, and in a process on
+    each core. Training is measured on batches of games, loaded as in a run.
     """
     profile, games, cores = subject.profile, subject.config.selfplay.games, subject.profile.threads
     leaves, content = sample_games(subject)
     lines, actors = [], []
-    layouts = [(1, max(1, games // parts)) for parts in (1, 4, 16, 64)] + [(cores, max(1, games // cores))]
+    layouts = [(1, max(1, games // parts)) for parts in (1, 4, 16, 64)] + [
+        (cores, max(1, games // cores))
+    ]
     for processes, each in dict.fromkeys(layouts):
         line = _measure_processes(subject, leaves, processes, each)
         lines.append(line)
         actors.append({"processes": processes, "games": each, "positions_per_second": line.median})
     fed = measure_window(subject, window_batches(subject))[-1]
-    pace: dict[str, Any] = {"cores": cores, "actors": actors, "training_positions_per_second": fed.median, **content}
+    pace: dict[str, Any] = {
+        "cores": cores,
+        "actors": actors,
+        "training_positions_per_second": fed.median,
+        **content,
+    }
     pace["training_threads"] = cores if profile.device.type == "cpu" else 0
     pace["weights_bytes"] = sum(array.nbytes for array in weights_of(subject.net).values())
     return Outcome([*lines, fed], pace=pace)
 
 
 def sample_games(subject: Subject) -> tuple[float, dict[str, float]]:
-    """Leaves per position searched in full, evaluated or recalled, and the content of the recipe's first games."""
+    """Leaves per position searched in full, evaluated or recalled,
+    and the content of the recipe's first games.
+    """
     config, alone = subject.config, replace(subject.profile, threads=1)
-    actor = SelfPlay(GamesSettings(config.selfplay, config.search, config.board, SIDE_BY_SIDE, seed=0))
+    actor = SelfPlay(
+        GamesSettings(config.selfplay, config.search, config.board, SIDE_BY_SIDE, seed=0)
+    )
     evaluator = subject.evaluator(SIDE_BY_SIDE, alone)
     ended: list[GameRecord] = []
     leaves = 0
     while len(ended) < SAMPLE:
-        counts = actor.play(evaluator, positions=SAMPLE, on_games=lambda records, counts: ended.extend(records))
+        counts = actor.play(
+            evaluator, positions=SAMPLE, on_games=lambda records, counts: ended.extend(records)
+        )
         leaves += counts.evaluations + counts.recalled
     # A simulation that ends the game needs no network, so leaves are fewer than simulations.
     simulations = sum(int(record.simulations.sum()) for record in ended)
     leaves_of_each = leaves / (simulations + int(actor.snapshot()["simulations"].sum()))
     positions = [len(record.policy_plies) for record in ended]
-    arrays = [part for record in ended for part in vars(record).values() if isinstance(part, np.ndarray)]
+    arrays = [
+        part for record in ended for part in vars(record).values() if isinstance(part, np.ndarray)
+    ]
     content = {
         "positions_per_game": fmean(positions),
         "positions_per_game_deviation": pstdev(positions),
@@ -291,7 +376,8 @@ def _measure_processes(subject: Subject, leaves: float, processes: int, each: in
     """Positions of `leaves` each per second, of `processes` with one thread and `each` games."""
     place = _workplace(subject, processes, replace(subject.profile, threads=1), each * processes)
     with closing(make_player(place, processes)) as player:
-        # In ongoing self-play the games are at different stages, and late positions are faster to search.
+        # In ongoing self-play the games are at different stages, and late positions are faster to
+        # search.
         _play(subject, player, WARM_UP * subject.config.seconds, 2 * each * processes)
         what = f"self-play {subject.net_name}, {processes} process{'es' if processes > 1 else ''} of {each} games"
         play = partial(_play, subject, player)

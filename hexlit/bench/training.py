@@ -1,4 +1,5 @@
-"""The optimisation step as in training, through Lightning with everything around it: of Hex, and of any task.
+"""The optimisation step as in training, through Lightning with everything around it: of Hex, and of
+any task.
 
 Also the best batch size of a machine, the CPU beside the accelerator, and the loaders.
 """
@@ -54,7 +55,9 @@ WARM_UP = 3
 """Steps that do not count: the first ones allocate, choose kernels, and compile."""
 
 BATCHES = 8
-"""Number of different batches; with a single one the gradients soon become denormal numbers, slow on a cpu."""
+"""Number of different batches;
+with a single one the gradients soon become denormal numbers, slow on a cpu.
+"""
 
 SAMPLED_EVERY = 0.1
 """Seconds between two readings of the process's memory; a reading takes about a millisecond."""
@@ -65,7 +68,9 @@ NEARLY = 0.95
 """Share of the best rate that counts as equally good."""
 
 WINDOW, STEPS, COPIES = 2000, 64, 20
-"""Positions of self-play, steps on them in an epoch, and copies of their games in a store, for the loaders."""
+"""Positions of self-play, steps on them in an epoch,
+and copies of their games in a store, for the loaders.
+"""
 
 
 @dataclass(frozen=True)
@@ -77,21 +82,26 @@ class Trainee:
     unit: str
     """Name of an example, in the plural."""
     set_up: Callable[[DeviceProfile], tuple[TrainedModule, Iterable[Any]]]
-    """A fresh module, and batches of `profile.train_batch` examples that can be iterated repeatedly."""
+    """A fresh module, and batches of `profile.train_batch`
+    examples that can be iterated repeatedly.
+    """
 
 
 def positions_trainee(subject: Subject, data: Iterable[Any] | None = None) -> Trainee:
     """Copies of the network, trained on the batches of `data`, or on random positions."""
 
     def set_up(profile: DeviceProfile) -> tuple[HexModule, Iterable[Any]]:
-        return _copy(subject, profile), data or batches_of(subject.config.board, profile.train_batch)
+        return _copy(subject, profile), data or batches_of(
+            subject.config.board, profile.train_batch
+        )
 
     return Trainee(subject.net_name, "positions", set_up)
 
 
 @contextmanager
 def task_trainee(name: str, make: Callable[[], Task], display: RunDisplay) -> Iterator[Trainee]:
-    """The task from `make`, new at every call, on the first whole batches of its data; all are closed in the end.
+    """The task from `make`, new at every call, on the first whole batches of its data; all are
+    closed in the end.
 
     Raises:
         UsageError: there is no whole batch.
@@ -106,15 +116,23 @@ def task_trainee(name: str, make: Callable[[], Task], display: RunDisplay) -> It
         def set_up(profile: DeviceProfile) -> tuple[TrainedModule, list[Any]]:
             task = made()
             clock = PhaseClock(None, units=task.units)
-            task.set_up(Session(Path(folder), profile, clock, display, first_epoch=0, trial=False, deadline=None))
+            task.set_up(
+                Session(
+                    Path(folder), profile, clock, display, first_epoch=0, trial=False, deadline=None
+                )
+            )
             data, size = task.data, profile.train_batch
             # Some ask it for the epoch.
             data.trainer = L.Trainer(logger=False, enable_checkpointing=False, accelerator="cpu")
             data.prepare_data()
             data.setup("fit")
-            batches = list(islice((one for one in data.train_dataloader() if batch_size(one) == size), BATCHES))
+            batches = list(
+                islice((one for one in data.train_dataloader() if batch_size(one) == size), BATCHES)
+            )
             if not batches:
-                raise UsageError(f"accelerator.train_batch={size}: no batch for training has as many {task.unit}")
+                raise UsageError(
+                    f"accelerator.train_batch={size}: no batch for training has as many {task.unit}"
+                )
             return task.module, batches
 
         yield Trainee(name, made().unit, set_up)
@@ -124,14 +142,18 @@ def _copy(subject: Subject, profile: DeviceProfile) -> HexModule:
     """A module that trains the weights of the network, and leaves the network unchanged."""
     config = subject.config
     trainer = replace(config.trainer, monitor="train.loss")  # nothing is monitored here
-    settings = HexTrainConfig(board=config.board, net=subject.net.config, optimizer=config.optimizer, trainer=trainer)
+    settings = HexTrainConfig(
+        board=config.board, net=subject.net.config, optimizer=config.optimizer, trainer=trainer
+    )
     module = HexModule(settings, profile)
     module.net.load_state_dict(subject.net.state_dict())
     return module
 
 
 def batches_of(size: int, batch: int) -> list[Positions]:
-    """A few batches, the same on every device: random stones, equal policies over free cells, random values."""
+    """A few batches, the same on every device: random stones,
+    equal policies over free cells, random values.
+    """
     planes = torch.from_numpy(random_planes(BATCHES * batch, size))
     free = (planes[:, 0] + planes[:, 1] == 0).flatten(1).float()
     value = torch.rand(BATCHES * batch, generator=torch.Generator().manual_seed(0)) * 2 - 1
@@ -145,16 +167,24 @@ def measure_train(subject: Subject) -> Outcome:
 
 
 def measure_training(trainee: Trainee, config: BenchConfig, profile: DeviceProfile) -> Outcome:
-    """Examples per second in training: float32, mixed precision, each of them compiled, and the profile as it is."""
+    """Examples per second in training: float32, mixed precision,
+    each of them compiled, and the profile as it is.
+    """
     mixed = [profile.precision] if profile.device.type == "cpu" else ["bf16-mixed", "16-mixed"]
-    plain = [replace(profile, precision=precision, compile=False) for precision in ("32-true", *mixed)]
+    plain = [
+        replace(profile, precision=precision, compile=False) for precision in ("32-true", *mixed)
+    ]
     variants = dict.fromkeys([*plain, replace(plain[-1], compile=True), profile])
     lines = [measure_steps(trainee, config, variant) for variant in variants]
-    return Outcome([beside(line, lines[0].median, "{ratio:.2f} of 32-true") for line in lines], advice(lines))
+    return Outcome(
+        [beside(line, lines[0].median, "{ratio:.2f} of 32-true") for line in lines], advice(lines)
+    )
 
 
 def advice(found: list[Measurement]) -> list[str]:
-    """Suggestions from the measured lines of training (row C19); none if the faster setting is the default one."""
+    """Suggestions from the measured lines of training (row C19);
+    none if the faster setting is the default one.
+    """
     rates = {line.precision: line.median for line in found if line.median}
     findings = []
     for name, rate in rates.items():
@@ -164,20 +194,25 @@ def advice(found: list[Measurement]) -> list[str]:
             findings.append(f"{name} trains at {ratio}: use accelerator.precision=32-true")
         if name != mixed and rate > 1.1 * rates.get(mixed, math.inf):
             worth = "worth accelerator.compile=true where a run is long beside its compiling"
-            findings.append(f"compiling trains at {rate / rates[mixed]:.2f} of the rate without: {worth}")
+            findings.append(
+                f"compiling trains at {rate / rates[mixed]:.2f} of the rate without: {worth}"
+            )
     return findings
 
 
 def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile) -> Measurement:
-    """Steps of `profile.train_batch` examples, from fresh weights: after the warm-up `config.repeats` steps or more.
+    """Steps of `profile.train_batch` examples, from fresh weights: after the warm-up
+    `config.repeats` steps or more.
 
-    They take at least `config.repeats * config.seconds` in total. When memory runs out, the micro-batch is halved, as
-    in training; the line says so.
+    They take at least `config.repeats * config.seconds` in total. When memory runs out, the
+    micro-batch is halved, as in training; the line says so.
     """
     what, unit = f"training {trainee.name}, batch {profile.train_batch}", f"{trainee.unit}/s"
     precision = profile.precision + (" compiled" if profile.compile else "")
     # 16-mixed unscales outside the optimizer's kernel.
-    profile = replace(profile, fused_optimizer=profile.fused_optimizer and profile.precision != "16-mixed")
+    profile = replace(
+        profile, fused_optimizer=profile.fused_optimizer and profile.precision != "16-mixed"
+    )
     torch.manual_seed(0)
     module, batches = trainee.set_up(profile)
     clock = module.clock
@@ -197,22 +232,40 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
         enough = config.repeats * config.seconds
         trainer.should_stop = len(counted) > config.repeats and counted[-1] - counted[0] >= enough
 
-    laps = LambdaCallback(on_train_epoch_start=lambda *_: times.append(time.perf_counter()), on_train_batch_end=ended)
+    laps = LambdaCallback(
+        on_train_epoch_start=lambda *_: times.append(time.perf_counter()), on_train_batch_end=ended
+    )
     try:
-        with closing(ProcessTree(os.getpid())) as tree, ResourceSampler(tree, SAMPLED_EVERY) as sampler:
+        with (
+            closing(ProcessTree(os.getpid())) as tree,
+            ResourceSampler(tree, SAMPLED_EVERY) as sampler,
+        ):
             fit(module, endless(batches), profile, [clock, laps])
     except UsageError as error:
         return line_of(what, unit, profile, precision, detail=str(error))
-    peak = sampler.summary().host_bytes if profile.device.type == "cpu" else peak_bytes(profile.device)
+    peak = (
+        sampler.summary().host_bytes if profile.device.type == "cpu" else peak_bytes(profile.device)
+    )
     row = clock.table.rows[-1]
     spent = {part: float(row[f"{part}_seconds"] or 0) for part in PARTS}
     whole = sum(spent.values()) or 1.0
-    parts = ", ".join(f"{part} {spent[part] / whole:.0%}" for part in PARTS if spent[part] / whole >= 0.005)
+    parts = ", ".join(
+        f"{part} {spent[part] / whole:.0%}" for part in PARTS if spent[part] / whole >= 0.005
+    )
     fits, micro = module.micro_batch == profile.micro_batch, module.micro_batch
     rates = [profile.train_batch / (end - begin) for begin, end in pairwise(times[WARM_UP:])]
-    more = {"first_call_seconds": times[1] - times[0], "compile_seconds": compile_seconds, "peak_bytes": peak}
-    more |= {"milliseconds": 1000 * profile.train_batch / median(rates), "load_share": spent["load"] / whole}
-    detail = f"by {module.kernels_in_use}: {parts}" + ("" if fits else f", micro-batch {micro} as memory ran out")
+    more = {
+        "first_call_seconds": times[1] - times[0],
+        "compile_seconds": compile_seconds,
+        "peak_bytes": peak,
+    }
+    more |= {
+        "milliseconds": 1000 * profile.train_batch / median(rates),
+        "load_share": spent["load"] / whole,
+    }
+    detail = f"by {module.kernels_in_use}: {parts}" + (
+        "" if fits else f", micro-batch {micro} as memory ran out"
+    )
     return line_of(what, unit, profile, precision, rates, fits=fits, detail=detail, **more)
 
 
@@ -221,16 +274,27 @@ def endless(batches: Iterable[Any]) -> Iterator[Any]:
     return chain.from_iterable(repeat(batches))
 
 
-def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]) -> None:
-    """Train with one pass through `loader`, or until a callback ends it; nothing is written or shown."""
+def fit(
+    module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]
+) -> None:
+    """Train with one pass through `loader`,
+    or until a callback ends it; nothing is written or shown.
+    """
     parts = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
-    settings: dict[str, Any] = {**dict.fromkeys(parts, False), **precision_arguments(profile), "max_epochs": 1}
-    trainer = L.Trainer(accelerator=profile.device.type, devices=profile.devices, callbacks=callbacks, **settings)
+    settings: dict[str, Any] = {
+        **dict.fromkeys(parts, False),
+        **precision_arguments(profile),
+        "max_epochs": 1,
+    }
+    trainer = L.Trainer(
+        accelerator=profile.device.type, devices=profile.devices, callbacks=callbacks, **settings
+    )
     trainer.fit(module, loader)
 
 
 def measure_batches(subject: Subject) -> Outcome:
-    """The batch size of this machine: the smallest that is nearly as fast as any; written to a config if requested.
+    """The batch size of this machine: the smallest that is nearly as fast as any; written to a
+    config if requested.
 
     Sizes are tried in ascending order, until one does not fit into memory at once.
 
@@ -244,9 +308,13 @@ def measure_batches(subject: Subject) -> Outcome:
         if not rates[batch].fits or rates[batch].median is None:
             break
     batch, path = best_batch(rates, subject.config.accelerator.memory_cap), subject.config.write
-    message = [f"batch {batch} is the smallest within 5% of the best rate: accelerator.train_batch={batch}"]
+    message = [
+        f"batch {batch} is the smallest within 5% of the best rate: accelerator.train_batch={batch}"
+    ]
     if path is not None:
-        message.append(f"written to {path}; use it by `{write_accelerator(Path(path), subject.profile, batch)}`")
+        message.append(
+            f"written to {path}; use it by `{write_accelerator(Path(path), subject.profile, batch)}`"
+        )
     return Outcome(list(rates.values()), message)
 
 
@@ -257,15 +325,20 @@ def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
         UsageError: none of them fits into memory.
     """
     most = (cap or math.inf) * GIB
-    there = {batch: one for batch, one in rates.items() if one.fits and (one.peak_bytes or 0) <= most}
+    there = {
+        batch: one for batch, one in rates.items() if one.fits and (one.peak_bytes or 0) <= most
+    }
     fitting = {batch: one.median for batch, one in there.items() if one.median is not None}
     if not fitting:
-        raise UsageError(f"what=batch: memory holds none of the batches {', '.join(map(str, rates))}")
+        raise UsageError(
+            f"what=batch: memory holds none of the batches {', '.join(map(str, rates))}"
+        )
     return min(batch for batch, rate in fitting.items() if rate >= NEARLY * max(fitting.values()))
 
 
 def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
-    """Write a config of the group `accelerator` with this batch, and return the command that uses it.
+    """Write a config of the group `accelerator` with this batch, and return the command that uses
+    it.
 
     `path` is a YAML file in a folder `accelerator`, where Hydra looks for the group.
     """
@@ -277,28 +350,45 @@ def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
 
 
 def compare_devices(subject: Subject, profiles: Sequence[DeviceProfile] = ()) -> Outcome:
-    """Forward and training on the CPU beside the accelerator: the same network and batches, and the same loss.
+    """Forward and training on the CPU beside the accelerator: the same network and batches, and the
+    same loss.
 
-    By default each has its own profile, and `profiles` are that of the CPU, and of the accelerator if there is one.
+    By default each has its own profile, and `profiles` are that of the CPU, and of the accelerator
+    if there is one.
     """
     if not profiles:
         own, threads = subject.profile, subject.config.accelerator.threads
-        batches: dict[str, Any] = {"train_batch": own.train_batch, "evaluation_batch": own.evaluation_batch}
+        batches: dict[str, Any] = {
+            "train_batch": own.train_batch,
+            "evaluation_batch": own.evaluation_batch,
+        }
         cpu = build_profile(AcceleratorConfig(device="cpu", threads=threads, **batches))
         profiles = [cpu] if own.device.type == "cpu" else [cpu, own]
     trainee, lines, losses = positions_trainee(subject), list[Measurement](), []
     for profile in profiles:
-        lines += [measure_own_forward(subject, profile), measure_steps(trainee, subject.config, profile)]
+        lines += [
+            measure_own_forward(subject, profile),
+            measure_steps(trainee, subject.config, profile),
+        ]
         plain = replace(profile, precision="32-true", compile=False, matmul_precision="highest")
         plain.apply()  # no TF32, which would disturb the comparison
         loss = loss_after(subject, plain, batches_of(subject.config.board, profile.train_batch))
-        losses.append(f"loss in float32 after the same {BATCHES} steps on {profile.device}: {loss:.6f}")
+        losses.append(
+            f"loss in float32 after the same {BATCHES} steps on {profile.device}: {loss:.6f}"
+        )
         profile.apply()
     if len(profiles) == 1:
         for name in ("cuda:0", "mps"):
-            absent: dict[str, Any] = {"device": name, "threads": 0, "detail": why_missing(torch.device(name))}
+            absent: dict[str, Any] = {
+                "device": name,
+                "threads": 0,
+                "detail": why_missing(torch.device(name)),
+            }
             lines.append(line_of("forward and training", "positions/s", profiles[0], **absent))
-        return Outcome(lines, [*losses, "there is no accelerator to compare the cpu with; `hexlit doctor` says why"])
+        return Outcome(
+            lines,
+            [*losses, "there is no accelerator to compare the cpu with; `hexlit doctor` says why"],
+        )
     faster = [
         f"{kind}: {there.device} at {there.median / here.median:.2f} times the rate of the cpu"
         for kind, here, there in zip(("forward", "training"), lines[:2], lines[2:], strict=True)
@@ -310,14 +400,17 @@ def compare_devices(subject: Subject, profiles: Sequence[DeviceProfile] = ()) ->
 def loss_after(subject: Subject, profile: DeviceProfile, batches: list[Positions]) -> float:
     """Mean loss over `batches` in float32 after one step on each, to compare devices.
 
-    Batch norm normalises by the batch, as in training: its running statistics need more than a few steps.
+    Batch norm normalises by the batch, as in training: its running statistics need more than a few
+    steps.
     """
     torch.manual_seed(0)
     module = _copy(subject, profile)
     fit(module, iter(batches), profile, [])
     module.to("cpu").train()
     with torch.no_grad():
-        return sum(float(module.losses(module.output(batch), batch)["loss"]) for batch in batches) / len(batches)
+        return sum(
+            float(module.losses(module.output(batch), batch)["loss"]) for batch in batches
+        ) / len(batches)
 
 
 def measure_loaders(subject: Subject) -> Outcome:
@@ -330,9 +423,16 @@ def measure_games(subject: Subject, fed: Measurement) -> Measurement:
     """The loader of recorded games by itself, beside the training rate of `fed`."""
     with TemporaryDirectory() as folder:
         with GameStore(Path(folder) / "games") as store:
-            store.append([replace(game, game_id=number) for number, game in enumerate(played_games(subject) * COPIES)])
+            store.append(
+                [
+                    replace(game, game_id=number)
+                    for number, game in enumerate(played_games(subject) * COPIES)
+                ]
+            )
         board, batch = subject.config.board, subject.profile.train_batch
-        positions = GamePositions.open(store.folder, size=board, swap=False, cache=Path(folder) / "cache")
+        positions = GamePositions.open(
+            store.folder, size=board, swap=False, cache=Path(folder) / "cache"
+        )
         rows = GameRows(positions, np.arange(len(positions))).shuffled(batch=batch, seed=0, epoch=0)
         return _alone(subject, "loading recorded games", EpochDataset(rows), fed)
 
@@ -342,7 +442,9 @@ def played_games(subject: Subject) -> list[GameRecord]:
     config = subject.config
     records: list[GameRecord] = []
     actor = SelfPlay(GamesSettings(config.selfplay, config.search, config.board, games=64, seed=0))
-    actor.play(UniformEvaluator(), positions=WINDOW, on_games=lambda ended, counts: records.extend(ended))
+    actor.play(
+        UniformEvaluator(), positions=WINDOW, on_games=lambda ended, counts: records.extend(ended)
+    )
     return records
 
 
@@ -350,11 +452,15 @@ def window_batches(subject: Subject, steps: int = STEPS) -> EpochDataset:
     """Batches from a window of such games."""
     window = ReplayWindow(subject.config.board, False, 10**6)
     window.extend(played_games(subject))
-    return EpochDataset(window.epoch(batch=subject.profile.train_batch, steps=steps, seed=0, epoch=0))
+    return EpochDataset(
+        window.epoch(batch=subject.profile.train_batch, steps=steps, seed=0, epoch=0)
+    )
 
 
 def measure_window(subject: Subject, data: Dataset[Any]) -> list[Measurement]:
-    """The loader of a window's batches alone, then training with it, and the share of time that waits for data."""
+    """The loader of a window's batches alone, then training with it,
+    and the share of time that waits for data.
+    """
     profile = subject.profile
     trainee = positions_trainee(subject, make_loader(data, profile, batch_size=None))
     fed = measure_steps(trainee, subject.config, profile)

@@ -1,4 +1,6 @@
-"""The connection to Ray: the only module that imports it, late, and reports a cluster's errors in one line."""
+"""The connection to Ray: the only module that imports it,
+late, and reports a cluster's errors in one line.
+"""
 
 import os
 import platform
@@ -39,13 +41,14 @@ class Connection:
 
 
 def connect(config: RayConfig, count: int) -> Connection:
-    """Join the cluster at `config.address`, or start one for `count` tasks at a time that only this machine can reach.
+    """Join the cluster at `config.address`, or start one for `count` tasks at a time that only this
+    machine can reach.
 
     An existing connection of this process, as in a notebook, is used and left open.
 
     Raises:
-        UsageError: Ray is not installed, or was imported before with other settings; no cluster answers there, or
-            it has another version.
+        UsageError: Ray is not installed, or was imported before with other settings; no cluster
+            answers there, or it has another version.
     """
     local = config.address is None
     imported_before = "ray" in sys.modules and _LOOPBACK_VARIABLE not in os.environ
@@ -58,19 +61,26 @@ def connect(config: RayConfig, count: int) -> Connection:
         raise UsageError(f"where=ray: {error}; {install('ray')}") from error
     if ray.is_initialized():
         return Connection(ray, owned=False)
-    if local and imported_before:  # the processes it starts would read other settings than it has, and never meet it
+    if (
+        local and imported_before
+    ):  # the processes it starts would read other settings than it has, and never meet it
         raise UsageError(
             f"where=ray: Ray was imported before; set {_LOOPBACK_VARIABLE}=0 in the environment of this process, or "
             "call ray.init() first"
         )
-    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": True}
+    settings: dict[str, Any] = {
+        "log_to_driver": False,
+        "logging_level": "error",
+        "configure_logging": True,
+    }
     if local:
         settings |= {
             "address": "local",
             "include_dashboard": False,
             "num_cpus": max(1, round(count * config.cpus)),
             "num_gpus": None if config.gpus else 0,
-            "resources": {name: amount * count for name, amount in config.resources.items()} or None,
+            "resources": {name: amount * count for name, amount in config.resources.items()}
+            or None,
         }
     else:
         _check_there(str(config.address))
@@ -90,22 +100,36 @@ def fetched(reference: Any) -> Any:
 
 
 def _check_there(address: str) -> None:
-    """Raise `UsageError` unless a head answers at `address` and a node runs here; `ray.init` would wait a minute."""
+    """Raise `UsageError` unless a head answers at `address` and a node runs here;
+    `ray.init` would wait a minute.
+    """
     if address != "auto":  # which Ray looks for, and reports at once if there is none
         host, _, port = address.rpartition(":")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_ANSWER).close()
+            socket.create_connection(
+                (host.strip("[]"), int(port)), timeout=SECONDS_TO_ANSWER
+            ).close()
         except OSError as error:
-            reason = f"no head answers there ({error.strerror or error}); start one by ray start --head"
+            reason = (
+                f"no head answers there ({error.strerror or error}); start one by ray start --head"
+            )
             raise UsageError(f"ray.address={address}: {reason}") from error
     if not any(process.info["name"] == "raylet" for process in psutil.process_iter(["name"])):
-        rule = "by ray start --address=HEAD:6379, with --num-cpus=0 if no games should be played here"
-        raise UsageError(f"ray.address={address}: this machine has not joined the cluster; do so {rule}")
+        rule = (
+            "by ray start --address=HEAD:6379, with --num-cpus=0 if no games should be played here"
+        )
+        raise UsageError(
+            f"ray.address={address}: this machine has not joined the cluster; do so {rule}"
+        )
 
 
 def first_words(error: BaseException) -> str:
-    """The message of `error` in one line of moderate length: all of it, or the end of a traceback."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    """The message of `error` in one line of moderate length:
+    all of it, or the end of a traceback.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [
+        type(error).__name__
+    ]
     traced = any(line.startswith("Traceback") for line in lines)
     return (lines[-1] if traced else " ".join(lines))[:_LONGEST]
 
@@ -117,7 +141,9 @@ def identity() -> dict[str, str]:
 
 
 def check_alike(expected: dict[str, str]) -> None:
-    """Raise `UsageError` if this process has another hexlit, or another Python, than the one that asks it to work."""
+    """Raise `UsageError` if this process has another hexlit,
+    or another Python, than the one that asks it to work.
+    """
     for what, version in identity().items():
         if expected[what] != version:
             raise UsageError(

@@ -1,7 +1,7 @@
 """Child processes that never outlive this one, by a pipe with one end in the parent alone.
 
-Whenever the parent ends, the system closes its end, and the child reads the end of the file. `Child` is for programs,
-`spawn_tied` for processes of `multiprocessing`.
+Whenever the parent ends, the system closes its end, and the child reads the end of the file.
+`Child` is for programs, `spawn_tied` for processes of `multiprocessing`.
 """
 
 import os
@@ -21,7 +21,8 @@ VARIABLE = "HEXLIT_LIFELINE"
 
 
 class Child(subprocess.Popen[bytes]):
-    """A program that leads a process group of its own; one of hexlit's ends with this process, however that ends.
+    """A program that leads a process group of its own; one of hexlit's ends with this process,
+    however that ends.
 
     Args:
         command: the program and its arguments; no shell reads them.
@@ -33,7 +34,12 @@ class Child(subprocess.Popen[bytes]):
     """
 
     def __init__(
-        self, command: Sequence[str], *, tied: bool = True, env: Mapping[str, str] | None = None, **settings: Any
+        self,
+        command: Sequence[str],
+        *,
+        tied: bool = True,
+        env: Mapping[str, str] | None = None,
+        **settings: Any,
     ) -> None:
         # This process must start no others by a bare fork, which would copy its end.
         theirs, ours = os.pipe()
@@ -58,7 +64,9 @@ class Child(subprocess.Popen[bytes]):
         return self.returncode is not None
 
     def end(self, request: int | None = None, seconds: float = 0.0) -> None:
-        """End it, and all that it has started: first by the signal `request`, after `seconds` by force."""
+        """End it, and all that it has started:
+        first by the signal `request`, after `seconds` by force.
+        """
         if request is not None and self.poll() is None:
             self.signal_group(request)
             self.ended_within(seconds)
@@ -73,18 +81,30 @@ class Child(subprocess.Popen[bytes]):
 
 
 def how_ended(code: int | None) -> str:
-    """How a process ended: `killed by SIGKILL`, `exit code 2`; empty after a success, and for None while it lives."""
-    return f"killed by {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}" if code else ""
+    """How a process ended: `killed by SIGKILL`, `exit code 2`;
+    empty after a success, and for None while it lives.
+    """
+    return (
+        f"killed by {signal.Signals(-code).name}"
+        if code and code < 0
+        else f"exit code {code}"
+        if code
+        else ""
+    )
 
 
 def last_line(output: bytes | Path) -> str:
-    """The beginning of the last line of an output, or of a file with it, that is not blank; empty if there is none."""
+    """The beginning of the last line of an output,
+    or of a file with it, that is not blank; empty if there is none.
+    """
     text = (output.read_bytes() if isinstance(output, Path) else output).decode(errors="replace")
     return next((line.strip()[:300] for line in reversed(text.split("\n")) if line.strip()), "")
 
 
 def end_with_parent() -> None:
-    """Tie this process to the one that has started it as a `Child`; nothing happens in others, and in its children."""
+    """Tie this process to the one that has started it as a `Child`;
+    nothing happens in others, and in its children.
+    """
     if number := os.environ.pop(VARIABLE, None):
         die_with_parent(int(number))
 
@@ -114,17 +134,23 @@ def spawn_tied(
     name: str,
     niceness: int,
 ) -> SpawnProcess:
-    """Start a process that calls `target(*arguments)`; it is tied to this one, and gives way to it, from its start.
+    """Start a process that calls `target(*arguments)`; it is tied to this one, and gives way to it,
+    from its start.
 
-    `line` is the reading end of a pipe whose other end this process alone keeps open: `context.Pipe(duplex=False)`.
+    `line` is the reading end of a pipe whose other end this process alone keeps open:
+    `context.Pipe(duplex=False)`.
     """
-    process = context.Process(target=_tied, args=(line, niceness, _Packed((target, arguments))), name=name, daemon=True)
+    process = context.Process(
+        target=_tied, args=(line, niceness, _Packed((target, arguments))), name=name, daemon=True
+    )
     process.start()
     return process
 
 
 class _Packed:
-    """A call that reaches the child as bytes: its imports take seconds, and the lifeline is watched before."""
+    """A call that reaches the child as bytes:
+    its imports take seconds, and the lifeline is watched before.
+    """
 
     def __init__(self, call: tuple[Callable[..., None], tuple[Any, ...]]) -> None:
         self._call = call
@@ -135,6 +161,8 @@ class _Packed:
 
 def _tied(line: Connection, niceness: int, packed: bytes) -> None:
     die_with_parent(line.fileno())
-    os.nice(niceness)  # its imports take seconds, in which this machine also compiles what it needs first
+    os.nice(
+        niceness
+    )  # its imports take seconds, in which this machine also compiles what it needs first
     target, arguments = ForkingPickler.loads(packed)
     target(*arguments)

@@ -1,7 +1,8 @@
-"""Jobs as tasks of a Ray cluster: pure functions of their arguments, which Ray repeats when a process or node is lost.
+"""Jobs as tasks of a Ray cluster: pure functions of their arguments, which Ray repeats when a
+process or node is lost.
 
-A worker process of Ray sets itself up once, and then does one job after another. A result counts when it is here: what
-was lost before is done again elsewhere, with the same result.
+A worker process of Ray sets itself up once, and then does one job after another. A result counts
+when it is here: what was lost before is done again elsewhere, with the same result.
 """
 
 import logging
@@ -24,7 +25,9 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 _SUBMITTED = 3
 """Jobs that are submitted ahead, for each that is done at a time."""
 _SECONDS_TO_FIRST_WORD = 8.0
-"""A line reports that no task has begun after this many seconds; the next one follows after twice the time."""
+"""A line reports that no task has begun after this many seconds;
+the next one follows after twice the time.
+"""
 
 _ready: tuple[str, Callable[..., Any]] | None = None
 """In a worker process of Ray: the latest set-up by its name, and what does its jobs."""
@@ -36,7 +39,8 @@ def do_job(expected: dict[str, str], name: str, make: list[Any], *job: Any) -> t
     Args:
         expected: see `identity`; this process must have the same.
         name: of the set-up, unique.
-        make: a reference to the function that gives the function that does jobs; only a new `name` needs it.
+        make: a reference to the function that gives the function that does jobs; only a new `name`
+            needs it.
         job: its arguments, references among them resolved by Ray.
     """
     global _ready
@@ -55,8 +59,11 @@ class RayTasks:
         closing: once it is set, a thread that waits in `result` raises RuntimeError.
     """
 
-    def __init__(self, config: RayConfig, count: int, make: Callable[[], Callable[..., Any]], *, name: str) -> None:
-        """Join the cluster of `config` for about `count` jobs at a time; messages call the work `name`.
+    def __init__(
+        self, config: RayConfig, count: int, make: Callable[[], Callable[..., Any]], *, name: str
+    ) -> None:
+        """Join the cluster of `config` for about `count` jobs at a time; messages call the work
+        `name`.
 
         `make()` gives the function that does a job, in the process that does it.
 
@@ -114,7 +121,8 @@ class RayTasks:
         """The result of a job; waits for it. An error of the job is raised here.
 
         Raises:
-            UsageError: the job was lost again and again, or the cluster has had no room for it for `ray.wait` seconds.
+            UsageError: the job was lost again and again, or the cluster has had no room for it for
+                `ray.wait` seconds.
         """
         fitted = time.monotonic()
         while not self._ray.wait([reference], timeout=_SECONDS_BETWEEN_LOOKS)[0]:
@@ -124,7 +132,9 @@ class RayTasks:
             if all(has.get(name, 0.0) >= amount for name, amount in self._needs.items()):
                 fitted = now
             elif self._config.wait is not None and now - fitted > self._config.wait:
-                raise UsageError(f"{self._name} on Ray: for {now - fitted:.0f} s no node has room ({self._room()})")
+                raise UsageError(
+                    f"{self._name} on Ray: for {now - fitted:.0f} s no node has room ({self._room()})"
+                )
         result, seconds = self._result(reference)
         self.cpu_seconds += seconds
         return result
@@ -137,19 +147,25 @@ class RayTasks:
         waiting: deque[Any] = deque()
         left = iter(jobs)
         while True:
-            waiting.extend(self.submit(job) for job in islice(left, _SUBMITTED * self._count - len(waiting)))
+            waiting.extend(
+                self.submit(job) for job in islice(left, _SUBMITTED * self._count - len(waiting))
+            )
             if not waiting:
                 return
             yield self.result(waiting.popleft())
 
     def close(self) -> None:
-        """Leave the cluster, and end the jobs under way; no thread may wait for one any more, see `closing`."""
+        """Leave the cluster, and end the jobs under way;
+        no thread may wait for one any more, see `closing`.
+        """
         self._connection.close()
 
     def _room(self) -> str:
         """The resources that a task asks for, and those of the cluster."""
         has, free = self._ray.cluster_resources(), self._ray.available_resources()
-        there = ", ".join(f"{free.get(name, 0):g} of {has.get(name, 0):g} {name}" for name in self._needs)
+        there = ", ".join(
+            f"{free.get(name, 0):g} of {has.get(name, 0):g} {name}" for name in self._needs
+        )
         return f"each asks for {self._config.asked}; free in the cluster: {there}"
 
     def _result(self, reference: Any) -> Any:
@@ -159,13 +175,23 @@ class RayTasks:
             raise self._told_as(error) from error
 
     def _told_as(self, error: Exception) -> Exception:
-        """The error to raise for `error`: an error of the work unchanged, one of Ray in one line."""
+        """The error to raise for `error`:
+        an error of the work unchanged, one of Ray in one line.
+        """
         exceptions = self._ray.exceptions
         full = isinstance(error, exceptions.ObjectStoreFullError | exceptions.OutOfDiskError)
         if isinstance(error, exceptions.RayTaskError) and not full:
             cause = error.cause if isinstance(error.cause, Exception) else error
-            return UsageError(f"{self._name} on Ray: {cause}") if isinstance(cause, UsageError) else cause
+            return (
+                UsageError(f"{self._name} on Ray: {cause}")
+                if isinstance(cause, UsageError)
+                else cause
+            )
         if isinstance(error, exceptions.RayError) or full:
-            why = "an object store is full" if full else f"lost with ray.retries={self._config.retries}"
+            why = (
+                "an object store is full"
+                if full
+                else f"lost with ray.retries={self._config.retries}"
+            )
             return UsageError(f"{self._name} on Ray: {why} ({first_words(error)})")
         return error

@@ -1,12 +1,15 @@
-"""The shared part of every command: a small Hydra application whose user errors are one line and exit code 2.
+"""The shared part of every command: a small Hydra application whose user errors are one line and
+exit code 2.
 
-A command is three things: a dataclass that is the schema of its configuration, a YAML in `conf/` that names the schema
-in its defaults, and a task that takes the settings:
+A command is three things: a dataclass that is the schema of its configuration, a YAML in `conf/`
+that names the schema in its defaults, and a task that takes the settings:
 
-    def solve(settings: SolveConfig) -> None:           # __post_init__ has refused values out of range
+    def solve(settings: SolveConfig) -> None:           # __post_init__ has refused values out of
+    range
         ...
 
-    main = command("solve", SolveConfig, solve)         # conf/solve.yaml: defaults: [solve_schema, ..., _self_]
+    main = command("solve", SolveConfig, solve)         # conf/solve.yaml: defaults: [solve_schema,
+    ..., _self_]
 """
 
 import errno
@@ -34,7 +37,13 @@ from hexlit.commands import composing, run_folder
 from hexlit.commands.composing import Composed
 from hexlit.commands.early_checks import refuse_missing
 from hexlit.commands.run_folder import Refused
-from hexlit.commands.typed_words import as_typed, first_unreadable, near_keys, unreadable, without_key
+from hexlit.commands.typed_words import (
+    as_typed,
+    first_unreadable,
+    near_keys,
+    unreadable,
+    without_key,
+)
 from hexlit.errors import UsageError, error_of_foreign_code
 from hexlit.interruption import is_interruption
 
@@ -49,17 +58,26 @@ _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMF
 
 
 def register_schema(name: str, schema: type[Any]) -> None:
-    """Make the dataclass `schema` known to Hydra as `<name>_schema`, the first entry in the defaults of a YAML."""
+    """Make the dataclass `schema` known to Hydra as `<name>_schema`,
+    the first entry in the defaults of a YAML.
+    """
     ConfigStore.instance().store(name=f"{name}_schema", node=schema, provider="hexlit")
 
 
 def command(
-    name: str, schema: type[Any], task: Callable[..., object] | str, *, prepare: Prepare = list, whole: bool = False
+    name: str,
+    schema: type[Any],
+    task: Callable[..., object] | str,
+    *,
+    prepare: Prepare = list,
+    whole: bool = False,
 ) -> Callable[[Arguments], int]:
-    """The `main` of a command: `run` with a `task` that takes its settings. Hydra knows the schema from now on.
+    """The `main` of a command: `run` with a `task` that takes its settings. Hydra knows the schema
+    from now on.
 
-    A task that imports torch is named, `module:function` in this package, and imported when it is called. A task that
-    returns False ends with exit code 1. If `whole` it also takes the `Composed` command line.
+    A task that imports torch is named, `module:function` in this package, and imported when it is
+    called. A task that returns False ends with exit code 1. If `whole` it also takes the `Composed`
+    command line.
     """
     register_schema(name, schema)
 
@@ -79,9 +97,14 @@ def command(
 
 
 def run_beside(
-    task: Callable[[Any, Any], None], schema: type[Any], config_name: str, argv: Arguments, own: tuple[Any, ...]
+    task: Callable[[Any, Any], None],
+    schema: type[Any],
+    config_name: str,
+    argv: Arguments,
+    own: tuple[Any, ...],
 ) -> int:
-    """As `run`, with a task that takes settings of its own, and those of a recipe of `hexlit train`.
+    """As `run`, with a task that takes settings of its own, and those of a recipe of `hexlit
+    train`.
 
     Args:
         task: gets both.
@@ -98,7 +121,12 @@ def run_beside(
             asked.append(typed(config, own[1]))
         return rest
 
-    return run(lambda composed: task(asked[0], typed(composed.config, schema)), config_name, argv, prepare=taken_apart)
+    return run(
+        lambda composed: task(asked[0], typed(composed.config, schema)),
+        config_name,
+        argv,
+        prepare=taken_apart,
+    )
 
 
 def typed(config: DictConfig, schema: type[Schema]) -> Schema:
@@ -116,27 +144,34 @@ def typed(config: DictConfig, schema: type[Schema]) -> Schema:
 
 
 def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
-    """Refuse keys that Hydra's +key=value has added or ~key has removed: the settings are those of the schema."""
+    """Refuse keys that Hydra's +key=value has added or ~key has removed:
+    the settings are those of the schema.
+    """
     schema: Any = OmegaConf.get_type(config)
     names, keys = {field.name for field in fields(schema)}, {*map(str, config)}
     for key in sorted(names ^ keys):
         known = ", ".join(sorted(names))
-        raise UsageError(f"{prefix}{key}: settings are neither added nor removed; the keys here are {known}")
+        raise UsageError(
+            f"{prefix}{key}: settings are neither added nor removed; the keys here are {known}"
+        )
     for key in keys:
         if is_dataclass(OmegaConf.get_type(config, key)):
             _refuse_other_keys(config[key], f"{prefix}{key}.")
 
 
-def run(task: Callable[[Composed], None], config_name: str, argv: Arguments, *, prepare: Prepare = list) -> int:
-    """Compose `conf/<config_name>.yaml` with the overrides `argv`, run `task` on it, and return the exit code.
+def run(
+    task: Callable[[Composed], None], config_name: str, argv: Arguments, *, prepare: Prepare = list
+) -> int:
+    """Compose `conf/<config_name>.yaml` with the overrides `argv`, run `task` on it, and return the
+    exit code.
 
     `prepare` may rewrite the arguments first, and raise `UsageError`.
 
     Hydra's own command line works: `--multirun`, `--cfg job`, `--config-dir`, `--info`, completion.
 
     Returns:
-        0; 2 after a mistake of the user, told in one line on stderr; 1 after a bug, with its traceback; 130 after
-        Ctrl-C. With HYDRA_FULL_ERROR=1 a mistake keeps its traceback too.
+        0; 2 after a mistake of the user, told in one line on stderr; 1 after a bug, with its
+        traceback; 130 after Ctrl-C. With HYDRA_FULL_ERROR=1 a mistake keeps its traceback too.
     """
     logging.raiseExceptions = False  # a log on a full disk is no reason for a traceback
 
@@ -144,11 +179,18 @@ def run(task: Callable[[Composed], None], config_name: str, argv: Arguments, *, 
     try:
         arguments = prepare(argv)
         _, overrides = composing.flags_and_overrides(arguments)
-        flags = [word for word in arguments if word not in overrides]  # argparse wants them in one piece
+        flags = [
+            word for word in arguments if word not in overrides
+        ]  # argparse wants them in one piece
         arguments = [*flags, *map(as_typed, overrides)]
         # Hydra raises errors then, instead of printing them and leaving.
-        with patch.object(sys, "argv", [sys.argv[0], *arguments]), patch.dict(os.environ, HYDRA_FULL_ERROR="1"):
-            hydra.main(f"pkg://{composing.CONFIG_PACKAGE}", config_name, composing.VERSION_BASE)(_watched(task))()
+        with (
+            patch.object(sys, "argv", [sys.argv[0], *arguments]),
+            patch.dict(os.environ, HYDRA_FULL_ERROR="1"),
+        ):
+            hydra.main(f"pkg://{composing.CONFIG_PACKAGE}", config_name, composing.VERSION_BASE)(
+                _watched(task)
+            )()
         code = FINE
     except (KeyboardInterrupt, SystemExit) as stop:
         code = stop.code if isinstance(stop, SystemExit) and isinstance(stop.code, int) else BUG
@@ -168,7 +210,9 @@ def run(task: Callable[[Composed], None], config_name: str, argv: Arguments, *, 
 
 
 def _watched(task: Callable[[Composed], None]) -> Callable[[DictConfig], None]:
-    """`task`, whose errors Hydra neither tells nor wraps; a job of a sweep fails alone, and the others go on."""
+    """`task`, whose errors Hydra neither tells nor wraps;
+    a job of a sweep fails alone, and the others go on.
+    """
 
     @functools.wraps(task)
     def watched(config: DictConfig) -> None:
@@ -187,7 +231,9 @@ def _watched(task: Callable[[Composed], None]) -> Callable[[DictConfig], None]:
 
 
 def mistake_of_task(error: Exception) -> Exception | None:
-    """The user's mistake in `error` from a task; None for a bug, of hexlit or of the user's own code."""
+    """The user's mistake in `error` from a task;
+    None for a bug, of hexlit or of the user's own code.
+    """
     if isinstance(error, UsageError | MissingMandatoryValue):
         return error
     if isinstance(error, UnicodeError):
@@ -196,7 +242,8 @@ def mistake_of_task(error: Exception) -> Exception | None:
 
 
 def _shared_memory_error(error: BaseException | None) -> UsageError | None:
-    """The mistake if loading processes had too little shared memory; torch reports it by a message alone.
+    """The mistake if loading processes had too little shared memory; torch reports it by a message
+    alone.
 
     Lightning's own clean-up may fail after it, so the errors before `error` count too.
     """
@@ -204,7 +251,9 @@ def _shared_memory_error(error: BaseException | None) -> UsageError | None:
     while error is not None and error not in earlier:  # a chain of contexts may be a circle
         if isinstance(error, RuntimeError) and "shared memory" in str(error):
             rule = "set accelerator.workers=0, or enlarge /dev/shm (docker run --shm-size=1g)"
-            return UsageError(f"accelerator.workers: the loading processes lack shared memory; {rule}")
+            return UsageError(
+                f"accelerator.workers: the loading processes lack shared memory; {rule}"
+            )
         earlier.append(error)
         error = error.__cause__ or error.__context__
     return None
@@ -214,11 +263,16 @@ def is_mistake(error: Exception) -> bool:
     """Whether an error outside the task, while composing, is the user's."""
     if not isinstance(error, UsageError) and error_of_foreign_code(error) is not None:
         return False
-    if isinstance(error, UsageError | CompactHydraException | OmegaConfBaseException | OSError | YAMLError):
+    if isinstance(
+        error, UsageError | CompactHydraException | OmegaConfBaseException | OSError | YAMLError
+    ):
         return True
-    # Hydra raises a plain ValueError on flags and on group=3, and other errors where it expects a name.
+    # Hydra raises a plain ValueError on flags and on group=3, and other errors where it expects a
+    # name.
     frames = traceback.extract_tb(error.__traceback__)
-    return any(f"{os.sep}{package}{os.sep}" in frames[-1].filename for package in ("hydra", "omegaconf"))
+    return any(
+        f"{os.sep}{package}{os.sep}" in frames[-1].filename for package in ("hydra", "omegaconf")
+    )
 
 
 def explain(error: Exception, config_name: str, argv: list[str]) -> str:
@@ -239,7 +293,11 @@ def explain(error: Exception, config_name: str, argv: list[str]) -> str:
     elif isinstance(cause, MissingMandatoryValue):
         message = f"{cause.full_key} has no value: add {cause.full_key}=VALUE"
     elif isinstance(cause, OmegaConfBaseException):
-        override = message.removeprefix("Error merging override ") if cause is not error else cause.full_key
+        override = (
+            message.removeprefix("Error merging override ")
+            if cause is not error
+            else cause.full_key
+        )
         reason = str(cause.msg or cause).splitlines()[0]
         message = f"{override or config_name}: {_expected_kind(str(override), reason)}"
     elif isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
@@ -252,7 +310,9 @@ def explain(error: Exception, config_name: str, argv: list[str]) -> str:
 
 
 def _wrong_word(config_name: str, argv: list[str]) -> str | None:
-    """The message for the first override in `argv` that is none in Hydra's grammar; None if all are."""
+    """The message for the first override in `argv`
+    that is none in Hydra's grammar; None if all are.
+    """
     flags, words = composing.flags_and_overrides(argv)
     word = first_unreadable(words)
     if word is None:
@@ -260,7 +320,9 @@ def _wrong_word(config_name: str, argv: list[str]) -> str | None:
     if "=" in word:
         return unreadable(word)
     with composing.hydra_initialized():
-        return without_key(word, composing.composed(config_name, [], composing.search_path(flags.config_dir)))
+        return without_key(
+            word, composing.composed(config_name, [], composing.search_path(flags.config_dir))
+        )
 
 
 def _expected_kind(override: str, reason: str) -> str:
@@ -281,8 +343,12 @@ def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
     flags, words = composing.flags_and_overrides(argv)
     others = [word for word in words if word.lstrip("+~").partition("=")[0] != key]
     with composing.hydra_initialized():
-        config = composing.composed(config_name, others, composing.search_path(flags.config_dir), lenient=True)
-    keys = dict.fromkeys([*_dotted(OmegaConf.to_container(config, resolve=False)), *config.hydra.runtime.choices])
+        config = composing.composed(
+            config_name, others, composing.search_path(flags.config_dir), lenient=True
+        )
+    keys = dict.fromkeys(
+        [*_dotted(OmegaConf.to_container(config, resolve=False)), *config.hydra.runtime.choices]
+    )
     known = [one for one in keys if one.startswith("hydra") == key.startswith("hydra")]
     parent = key.rpartition(".")[0]
     if near := near_keys(key, known):
@@ -298,7 +364,8 @@ def _dotted(values: Any, prefix: str = "") -> Iterator[str]:
 
 
 def machine_error(error: BaseException | None) -> UsageError | None:
-    """The machine's error behind `error`, with its file or the folder of this command; None for a bug.
+    """The machine's error behind `error`, with its file or the folder of this command; None for a
+    bug.
 
     A file that the user's own code does not find is a bug of that code.
     """
@@ -306,13 +373,17 @@ def machine_error(error: BaseException | None) -> UsageError | None:
         if isinstance(error, OSError):
             of_file = error.filename is not None and not error_of_foreign_code(error)
             if of_file or error.errno in _OF_THE_MACHINE:
-                return UsageError(f"{_place_of(error)[:100]}: cannot be read or written ({error.strerror})")
+                return UsageError(
+                    f"{_place_of(error)[:100]}: cannot be read or written ({error.strerror})"
+                )
         error = error.__cause__
     return None
 
 
 def _place_of(error: OSError) -> str:
-    """The file of `error`, else the folder of this command; `hexlit.files.replacing` names all other files."""
+    """The file of `error`, else the folder of this command;
+    `hexlit.files.replacing` names all other files.
+    """
     if error.filename is not None:
         return str(error.filename)
     if (folder := run_folder.folder()) is not None:

@@ -1,7 +1,9 @@
-"""`hexlit bench`: the speed of this machine in play, search, evaluation and training. Medians, with their spread.
+"""`hexlit bench`: the speed of this machine in play, search, evaluation and training. Medians, with
+their spread.
 
-With `experiment=NAME` it measures a recipe of `hexlit train`, with `task=NAME` training steps of another task. Their
-settings are those of `hexlit train`; the settings of the bench itself are taken out of the arguments first.
+With `experiment=NAME` it measures a recipe of `hexlit train`, with `task=NAME` training steps of
+another task. Their settings are those of `hexlit train`; the settings of the bench itself are taken
+out of the arguments first.
 """
 
 from collections.abc import Callable
@@ -26,7 +28,17 @@ if TYPE_CHECKING:  # torch is imported only for a measurement
 
 register_schema("bench", BenchConfig)
 
-OWN_KEYS = ("what", "repeats", "seconds", "compiled", "checkpoint", "json", "markdown", "output", "write")
+OWN_KEYS = (
+    "what",
+    "repeats",
+    "seconds",
+    "compiled",
+    "checkpoint",
+    "json",
+    "markdown",
+    "output",
+    "write",
+)
 """Settings that belong to `hexlit bench`, not to a recipe or a task."""
 
 
@@ -61,12 +73,16 @@ def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:
 
 
 def measured(
-    asked: BenchConfig, recipe: RunConfig | None = None, say: Callable[[str], None] = lambda text: None
+    asked: BenchConfig,
+    recipe: RunConfig | None = None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> "Report":
-    """The measurements that are `asked` for, of the `recipe` or task if there is one; `say` gets the name of each.
+    """The measurements that are `asked` for, of the `recipe` or task if there is one; `say` gets
+    the name of each.
 
     Raises:
-        UsageError: the recipe continues a run, or a task other than Hex is to be measured in anything but training.
+        UsageError: the recipe continues a run, or a task other than Hex is to be measured in
+            anything but training.
     """
     from hexlit.training.run import quiet_lightning
 
@@ -74,7 +90,10 @@ def measured(
     if recipe is None:
         return _of_hex(asked, say)
     if isinstance(recipe, HexTrainConfig):
-        own = {name: getattr(recipe, name) for name in ("board", "net", "search", "selfplay", "optimizer", "trainer")}
+        own = {
+            name: getattr(recipe, name)
+            for name in ("board", "net", "search", "selfplay", "optimizer", "trainer")
+        }
         return _of_hex(replace(asked, accelerator=recipe.hardware, **own), say)
     return _of_task(recipe, asked)
 
@@ -109,10 +128,14 @@ def _of_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
 def _of_task(settings: RunConfig, asked: BenchConfig) -> "Report":
     """Training steps of another task."""
     if asked.what != "train":
-        raise UsageError(f"what={asked.what}: other tasks than hex are measured in training only: what=train")
+        raise UsageError(
+            f"what={asked.what}: other tasks than hex are measured in training only: what=train"
+        )
     for name in ("resume", "best"):
         if getattr(settings, name) is not None:
-            raise UsageError(f"{name}={getattr(settings, name)}: a bench trains fresh weights; leave it out")
+            raise UsageError(
+                f"{name}={getattr(settings, name)}: a bench trains fresh weights; leave it out"
+            )
     from rich.console import Console
 
     from hexlit.accelerate.profile import build_profile
@@ -126,9 +149,17 @@ def _of_task(settings: RunConfig, asked: BenchConfig) -> "Report":
     entry = tasks.known_tasks()[name]
     display = TrainingProgress(1, title="", console=silent)
     make = resolve_name(entry.make)
-    with task_trainee(name, lambda: make(settings, silent, *entry.begin(settings)), display) as trainee:
+    with task_trainee(
+        name, lambda: make(settings, silent, *entry.begin(settings)), display
+    ) as trainee:
         outcome = measure_training(trainee, asked, profile)
-    return Report(f"task {name}", {"task": name}, _machine(profile), list(outcome.lines), list(outcome.findings))
+    return Report(
+        f"task {name}",
+        {"task": name},
+        _machine(profile),
+        list(outcome.lines),
+        list(outcome.findings),
+    )
 
 
 def _machine(profile: "DeviceProfile") -> dict[str, str | int]:
@@ -139,5 +170,9 @@ def _machine(profile: "DeviceProfile") -> dict[str, str | int]:
     from hexlit.accelerate.host import processor_identity
 
     processor = f"{platform.machine()} {processor_identity()}"
-    machine: dict[str, str | int] = {"device": str(profile.device), "threads": profile.threads, "processor": processor}
+    machine: dict[str, str | int] = {
+        "device": str(profile.device),
+        "threads": profile.threads,
+        "processor": processor,
+    }
     return machine | {name: version(name) for name in ("torch", "numba", "hexlit")}

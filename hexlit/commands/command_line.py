@@ -1,4 +1,6 @@
-"""The command line of a Hydra application: typed again, told to Weights & Biases, and without words of no effect."""
+"""The command line of a Hydra application: typed again,
+told to Weights & Biases, and without words of no effect.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +24,9 @@ def as_json(document: Any) -> str:
 
 
 def print_results(settings: Any, document: Any, page: "Page", console: "Console") -> None:
-    """Print the `document` as JSON, or its `page` as Markdown or for people, as the `settings` say."""
+    """Print the `document` as JSON,
+    or its `page` as Markdown or for people, as the `settings` say.
+    """
     from hexlit.reporting.text import markdown, show
 
     if settings.json:
@@ -62,11 +66,22 @@ def track(
     from hexlit.training.loggers import checkpoint_files
 
     size, folder = document["board"], composed.folder
-    facts = {**asdict(settings), **composed.choices(), "versions": versions(), "size": size, "git": git_state()}
+    facts = {
+        **asdict(settings),
+        **composed.choices(),
+        "versions": versions(),
+        "size": size,
+        "git": git_state(),
+    }
     facts |= {name: document[name] for name in ("specs", "device") if name in document}
-    name, tags = f"{kind}-{folder.name}", [kind, *filter(None, [document.get("what")]), f"{size}×{size}"]
+    name, tags = (
+        f"{kind}-{folder.name}",
+        [kind, *filter(None, [document.get("what")]), f"{size}×{size}"],
+    )
     resumed = kind == "match" and settings.resume is not None
-    run = open_run(settings.logger.wandb, folder, name=name, kind=kind, tags=tags, facts=facts, resumed=resumed)
+    run = open_run(
+        settings.logger.wandb, folder, name=name, kind=kind, tags=tags, facts=facts, resumed=resumed
+    )
     if run is None:
         return
     for path in dict.fromkeys(map(network_file, sources)):  # two players may share a checkpoint
@@ -82,7 +97,9 @@ def track(
 def refuse_tensorboard(config: LoggerConfig) -> None:
     """Raise `UsageError` if TensorBoard is chosen for a command without epochs."""
     if config.tensorboard:
-        raise UsageError("logger=tensorboard: there are no epochs to draw here; choose logger=wandb or logger=csv")
+        raise UsageError(
+            "logger=tensorboard: there are no epochs to draw here; choose logger=wandb or logger=csv"
+        )
 
 
 def refuse_unused(settings: Any, overrides: Iterable[str]) -> None:
@@ -97,7 +114,11 @@ def refuse_unused(settings: Any, overrides: Iterable[str]) -> None:
     if settings.where != "ray":
         for override in overrides if settings.resume is None else ():
             if override.lstrip("+~").partition("=")[0].partition(".")[0] in ("ray", "workers"):
-                raise UsageError(f"{override}: where={settings.where} uses no cluster; add where=ray, or leave it out")
+                raise UsageError(
+                    f"{override}: where={settings.where} uses no cluster; add where=ray, or leave it out"
+                )
     elif accelerator.device not in ("auto", ray.device):
         why = f"with ray.gpus={ray.gpus:g} tasks compute on {ray.device}"
-        raise UsageError(f"accelerator.device={accelerator.device}: {why}; leave it out, or choose by ray.gpus")
+        raise UsageError(
+            f"accelerator.device={accelerator.device}: {why}; leave it out, or choose by ray.gpus"
+        )

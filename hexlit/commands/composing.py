@@ -54,9 +54,19 @@ class Composed:
 
     def choices(self) -> dict[str, Any]:
         """The overrides, the experiment, and the option of every group."""
-        chosen = {name: option for name, option in self.hydra.runtime.choices.items() if option not in (None, "null")}
-        groups = {name: str(option) for name, option in chosen.items() if not name.startswith("hydra/")}
-        return {"overrides": self.overrides, "experiment": groups.get("experiment"), "choices": groups}
+        chosen = {
+            name: option
+            for name, option in self.hydra.runtime.choices.items()
+            if option not in (None, "null")
+        }
+        groups = {
+            name: str(option) for name, option in chosen.items() if not name.startswith("hydra/")
+        }
+        return {
+            "overrides": self.overrides,
+            "experiment": groups.get("experiment"),
+            "choices": groups,
+        }
 
 
 def flags_and_overrides(argv: Sequence[str]) -> tuple[Namespace, list[str]]:
@@ -67,10 +77,19 @@ def flags_and_overrides(argv: Sequence[str]) -> tuple[Namespace, list[str]]:
     """
     for word in argv:
         if word.partition("=")[0] in ("--config-name", "-cn", "--config-path", "-cp"):
-            raise UsageError(f"{word}: each command has its configuration; --config-dir FOLDER adds files of yours")
+            raise UsageError(
+                f"{word}: each command has its configuration; --config-dir FOLDER adds files of yours"
+            )
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.error = _refuse  # type: ignore[method-assign]  # argparse prints its whole usage instead
-    for names in ("-h --help", "--hydra-help", "-m --multirun", "-r --run", "--resolve", "-sc --shell-completion"):
+    for names in (
+        "-h --help",
+        "--hydra-help",
+        "-m --multirun",
+        "-r --run",
+        "--resolve",
+        "-sc --shell-completion",
+    ):
         parser.add_argument(*names.split(), action="store_true")
     for names in ("-cd --config-dir", "-p --package"):
         parser.add_argument(*names.split())
@@ -109,7 +128,8 @@ def hydra_initialized() -> Iterator[None]:
 
 
 def search_path(config_dir: str | None) -> list[str]:
-    """The override that makes Hydra find the YAML files in the user's folder `config_dir`; none for None.
+    """The override that makes Hydra find the YAML files in the user's folder `config_dir`; none for
+    None.
 
     Raises:
         UsageError: there is no such folder.
@@ -122,7 +142,11 @@ def search_path(config_dir: str | None) -> list[str]:
 
 
 def composed(
-    config_name: str, overrides: Sequence[str], folders: Sequence[str] = (), *, lenient: bool = False
+    config_name: str,
+    overrides: Sequence[str],
+    folders: Sequence[str] = (),
+    *,
+    lenient: bool = False,
 ) -> DictConfig:
     """The configuration of a command with that of Hydra itself; only within `hydra_initialized()`.
 
@@ -130,7 +154,8 @@ def composed(
         config_name: the command's YAML file, without its ending.
         overrides: in Hydra's grammar, each with a single value.
         folders: those of `search_path`.
-        lenient: where the overrides do not fit together, take the options of groups alone, or else none.
+        lenient: where the overrides do not fit together, take the options of groups alone, or else
+            none.
     """
     try:
         return compose(config_name, [*folders, *overrides], return_hydra_config=True)
@@ -138,11 +163,17 @@ def composed(
         if not lenient:
             raise
         options_of = GlobalHydra.instance().config_loader().get_group_options
-        groups = [one for one in overrides if options_of(one.partition("=")[0], overrides=[*folders])]
-        return composed(config_name, groups if groups != [*overrides] else [], folders, lenient=bool(overrides))
+        groups = [
+            one for one in overrides if options_of(one.partition("=")[0], overrides=[*folders])
+        ]
+        return composed(
+            config_name, groups if groups != [*overrides] else [], folders, lenient=bool(overrides)
+        )
 
 
-def settings_apart(argv: Sequence[str], names: Collection[str], config_name: str) -> tuple[DictConfig, list[str]]:
+def settings_apart(
+    argv: Sequence[str], names: Collection[str], config_name: str
+) -> tuple[DictConfig, list[str]]:
     """A command's own configuration, of the settings and sections `names`, and the other arguments.
 
     They are those of a recipe of `hexlit train`.

@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
 
 def made_ready(config: "MatchConfig | StrengthConfig", kernels: Sequence[str]) -> DeviceProfile:
-    """The profile of the machine that runs this, a task of the cluster, once it has all sets of `kernels`.
+    """The profile of the machine that runs this, a task of the cluster, once it has all sets of
+    `kernels`.
 
     Raises:
         UsageError: the machine lacks the requested hardware; the message names it.
     """
-    profile = applied(profile_there(elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)))
+    profile = applied(
+        profile_there(elsewhere_from(config.accelerator, config.ray.device, config.ray.threads))
+    )
     # One process of a host compiles; the others wait and load.
     with alone(cache_folder() / "actors.lock"), closing(Compiling(kernels)) as compiling:
         compiling.wait()
@@ -41,11 +44,19 @@ def made_ready(config: "MatchConfig | StrengthConfig", kernels: Sequence[str]) -
 
 
 def match_worker(
-    config: "MatchConfig", specs: Sequence[PlayerSpec], networks: Mapping[str, LoadedNetwork], size: int, at_once: int
+    config: "MatchConfig",
+    specs: Sequence[PlayerSpec],
+    networks: Mapping[str, LoadedNetwork],
+    size: int,
+    at_once: int,
 ) -> Callable[[Block], list[Pair]]:
-    """What plays a block of a match in another process, which needs none of the files of its players."""
+    """What plays a block of a match in another process,
+    which needs none of the files of its players.
+    """
     profile = made_ready(config, of_players(specs))
-    evaluators = {source: Evaluators(network, size, profile) for source, network in networks.items()}
+    evaluators = {
+        source: Evaluators(network, size, profile) for source, network in networks.items()
+    }
     factory = PlayerFactory(specs, config, size, evaluators)
     worker = MatchWorker([*map(factory.contestant, specs)], size, at_once=at_once, swap=config.swap)
     return lambda block: list(worker.play(block))
@@ -61,12 +72,18 @@ Batch = tuple[int, NDArray[np.int8], NDArray[np.int8]]
 def judges_here(evaluators: Evaluators, search: SearchConfig, games: int) -> JudgeWith:
     """Judges of `games` positions at a time in this process."""
     player = evaluators.network.player
-    return cache(lambda number: player(replace(search, simulations=number) if number else None, games))
+    return cache(
+        lambda number: player(replace(search, simulations=number) if number else None, games)
+    )
 
 
-def judge_there(loaded: LoadedNetwork, config: "StrengthConfig", size: int, games: int) -> Callable[[Batch], Judgement]:
+def judge_there(
+    loaded: LoadedNetwork, config: "StrengthConfig", size: int, games: int
+) -> Callable[[Batch], Judgement]:
     """What judges a batch in another process, `games` positions at a time."""
-    judge = judges_here(Evaluators(loaded, size, made_ready(config, ["search"])), config.search, games)
+    judge = judges_here(
+        Evaluators(loaded, size, made_ready(config, ["search"])), config.search, games
+    )
     return lambda batch: judge(batch[0]).judge(*batch[1:])
 
 
@@ -86,7 +103,9 @@ class FarJudge(JudgingPlayer):
 
 @contextmanager
 def judges(config: "StrengthConfig", evaluators: Evaluators, games: int) -> Iterator[JudgeWith]:
-    """The judges of a strength run: `judges_here`, or as many tasks of a cluster at a time as it says."""
+    """The judges of a strength run: `judges_here`,
+    or as many tasks of a cluster at a time as it says.
+    """
     if config.where == "here":
         yield judges_here(evaluators, config.search, games)
         return

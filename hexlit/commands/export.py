@@ -11,7 +11,11 @@ from hexlit.settings import Settings, one_of, require
 
 FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors", "page": ".html"}
 """Format -> suffix of its files."""
-USES = {"onnx": "{}.md describes it", "safetensors": "hexlit takes it as checkpoint={}", "page": "a browser opens it"}
+USES = {
+    "onnx": "{}.md describes it",
+    "safetensors": "hexlit takes it as checkpoint={}",
+    "page": "a browser opens it",
+}
 """Format -> what its file is for, `{}` its name."""
 
 
@@ -20,7 +24,9 @@ class ExportConfig(Settings):
     """Settings of `hexlit export`."""
 
     checkpoint: str = MISSING
-    """Checkpoint of a Hex network, the folder of its run, or a packaged network such as `hexlit:small`."""
+    """Checkpoint of a Hex network, the folder of its run,
+    or a packaged network such as `hexlit:small`.
+    """
     format: str = one_of(FORMATS, "onnx")
     """File format. onnx: for other programs, every board. safetensors: for hexlit, weights and
     shape without the training. page: one HTML file to play against the network, without hexlit."""
@@ -34,7 +40,9 @@ class ExportConfig(Settings):
         if self.dtype != "float32" and self.format != "safetensors":
             raise UsageError(f"dtype={self.dtype}: float32, or float16 with format=safetensors")
         if self.target is not None and Path(self.target).suffix != FORMATS[self.format]:
-            raise UsageError(f"target={self.target}: a file whose name ends with {FORMATS[self.format]} is needed")
+            raise UsageError(
+                f"target={self.target}: a file whose name ends with {FORMATS[self.format]} is needed"
+            )
 
 
 def export(settings: ExportConfig) -> None:
@@ -45,18 +53,24 @@ def export(settings: ExportConfig) -> None:
 
     loaded = load_network(settings.checkpoint)
     named = Path(settings.checkpoint.rpartition(":")[2]).absolute()
-    named = named.parent.parent if named.parent.name == "checkpoints" else named  # called by its run
+    named = (
+        named.parent.parent if named.parent.name == "checkpoints" else named
+    )  # called by its run
     name = named.name.removesuffix(".ckpt").removesuffix(".safetensors")
     target = Path(settings.target or name + FORMATS[settings.format])
     if not target.absolute().parent.is_dir():
         raise UsageError(f"target={target}: there is no folder {target.parent}")
     for file in (target, *([inputs_file(target)] if settings.format == "onnx" else [])):
         if file.exists():
-            raise UsageError(f"target={target}: {file} is there already; name another target, or remove it")
+            raise UsageError(
+                f"target={target}: {file} is there already; name another target, or remove it"
+            )
     if settings.format == "onnx":
         require("format=onnx", {"onnx": "onnx"}, "onnx")
     if settings.format == "safetensors":
-        write_safetensors(loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype)
+        write_safetensors(
+            loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype
+        )
     else:
         write = write_onnx if settings.format == "onnx" else write_page
         write(loaded.net, target, size=loaded.size, swap=loaded.swap)

@@ -11,7 +11,9 @@ from hexlit.settings import SEEDS, Settings, number, one_of
 
 ACTIONS = ("import", "export", "show", "stats", "verify", "puzzles")
 FORMATS = ("sgf", "littlegolem", "trmph", "hexworld", "wolve", "htp", "six")
-"""Names of the formats of `hexlit.hex.records.formats`, which is imported only to read or write them."""
+"""Names of the formats of `hexlit.hex.records.formats`,
+which is imported only to read or write them.
+"""
 DUPLICATES = ("symmetric", "exact", "keep")
 ENDINGS = ("connected", "resigned", "forfeited", "unfinished")
 
@@ -27,7 +29,9 @@ class GamesConfig(Settings):
     target: str | None = None
     """Import: folder of the store. Export: file. Puzzles: folder."""
     duplicates: str = one_of(DUPLICATES, "symmetric")
-    """Import: equal games to drop. symmetric (also those turned by 180 degrees), exact, keep (none)."""
+    """Import: equal games to drop.
+    symmetric (also those turned by 180 degrees), exact, keep (none).
+    """
     on_error: str = one_of(("skip", "stop"), "skip")
     """Import: treatment of unreadable games. skip (and count them), or stop."""
     format: str | None = one_of(FORMATS, None)
@@ -47,12 +51,18 @@ class GamesConfig(Settings):
     svg: str | None = None
     """Show: file for a picture in addition to the text."""
     html: str | None = None
-    """Show: file for a page that steps through the game without a server, in addition to the text."""
+    """Show: file for a page that steps through the game without a server,
+    in addition to the text.
+    """
     review: bool = False
-    """Show: whether that page has a judgement of each position, by the exact solver or by a network."""
+    """Show: whether that page has a judgement of each position,
+    by the exact solver or by a network.
+    """
     checkpoint: str | None = None
-    """Show: network that judges, as for `hexlit play`. Null: the exact solver on boards of up to 8 rows; on larger
-    boards the packaged network that fits. Puzzles: network that they are made for. Null: the packaged one that fits."""
+    """Show: network that judges, as for `hexlit play`. Null: the exact solver on boards of up to 8
+    rows; on larger boards the packaged network that fits. Puzzles: network that they are made for.
+    Null: the packaged one that fits.
+    """
     simulations: int = number(256, "[1, inf)")
     """Show: simulations for each position that a network judges."""
     seconds: float = number(10.0, "[0.01, 3600]", unit="seconds")
@@ -74,14 +84,18 @@ class GamesConfig(Settings):
         """Refuse combinations that no action accepts."""
         super().__post_init__()
         if not self.sources and self.action != "puzzles":
-            raise UsageError(f"source has no value: add source=FILE_OR_FOLDER, or source=[ONE,OTHER] to {self.action}")
+            raise UsageError(
+                f"source has no value: add source=FILE_OR_FOLDER, or source=[ONE,OTHER] to {self.action}"
+            )
         if self.action in ("import", "export", "puzzles") and not self.target:
             what = "FILE" if self.action == "export" else "FOLDER"
             raise UsageError(f"target has no value: add target={what} to {self.action}")
         if self.review and self.html is None:
             raise UsageError("review=true: the review is part of the page; add html=FILE")
         if self.checkpoint is not None and not self.review and self.action != "puzzles":
-            raise UsageError(f"checkpoint={self.checkpoint}: a network reviews the game; add review=true html=FILE")
+            raise UsageError(
+                f"checkpoint={self.checkpoint}: a network reviews the game; add review=true html=FILE"
+            )
         if self.json and self.action == "show":
             raise UsageError("json=true: show draws; stats and verify answer as JSON")
 

@@ -1,4 +1,6 @@
-"""The actions of `hexlit games`: reading with progress, the work of `hexlit.selfplay`, and the drawing."""
+"""The actions of `hexlit games`: reading with progress,
+the work of `hexlit.selfplay`, and the drawing.
+"""
 
 import json
 import logging
@@ -29,7 +31,13 @@ from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.interruption import says_how_to_continue
 from hexlit.reporting.board import ShownGame, draw_game, result_of
 from hexlit.reporting.board_svg import game_svg
-from hexlit.reporting.games import export_page, import_page, overview_page, puzzles_page, verdict_page
+from hexlit.reporting.games import (
+    export_page,
+    import_page,
+    overview_page,
+    puzzles_page,
+    verdict_page,
+)
 from hexlit.reporting.html import render
 from hexlit.reporting.page import Page
 from hexlit.reporting.screen import Counting, work_bar
@@ -61,8 +69,15 @@ def games(settings: "GamesConfig", composed: Composed) -> bool:
         return True
     title, action, page = ACTIONS[settings.action]
     words = [one for one in composed.overrides if not one.startswith("action=")]
-    again, kept = f"hexlit games import {shlex.join(words)}", f"the games read are kept in {settings.target}"
-    told = says_how_to_continue("hexlit games", kept, again) if settings.action == "import" else nullcontext()
+    again, kept = (
+        f"hexlit games import {shlex.join(words)}",
+        f"the games read are kept in {settings.target}",
+    )
+    told = (
+        says_how_to_continue("hexlit games", kept, again)
+        if settings.action == "import"
+        else nullcontext()
+    )
     with told, Counting(title, reader.size, unit="bytes", console=Console(stderr=True)) as shown:
         reader.progress = lambda reader: shown.update(reader.position, reader.games)
         document = action(settings, reader)
@@ -76,13 +91,17 @@ def games(settings: "GamesConfig", composed: Composed) -> bool:
 def import_to_store(settings: "GamesConfig", reader: GameReader) -> Document:
     """Add games to a store."""
     target, how = Path(str(settings.target)), Duplicates(settings.duplicates)
-    return import_games(reader, target, duplicates=how, stop_at_error=settings.on_error == "stop").as_json()
+    return import_games(
+        reader, target, duplicates=how, stop_at_error=settings.on_error == "stop"
+    ).as_json()
 
 
 def export(settings: "GamesConfig", reader: GameReader) -> Document:
     """Write games to a file; returns also the facts that its format leaves out."""
     target = Path(str(settings.target))
-    return export_games(reader, target, format_for(target, settings.format), selection=_selection(settings)).as_json()
+    return export_games(
+        reader, target, format_for(target, settings.format), selection=_selection(settings)
+    ).as_json()
 
 
 def show(settings: "GamesConfig", reader: GameReader) -> None:
@@ -116,7 +135,9 @@ def stats(settings: "GamesConfig", reader: GameReader) -> Document:
         else:
             overview.add(game)
     if not overview.games:
-        raise UsageError(f"source={settings.sources[0]}: no game in it fits, of {reader.games:,} read")
+        raise UsageError(
+            f"source={settings.sources[0]}: no game in it fits, of {reader.games:,} read"
+        )
     return {**overview.as_json(settings.most), "unreadable": unreadable}
 
 
@@ -138,10 +159,17 @@ def puzzles(settings: "GamesConfig", reader: GameReader) -> None:
     folder.mkdir(parents=True, exist_ok=True)  # before minutes are spent on the results
     with work_bar("making puzzles") as advance:
         made = make_puzzles(network, settings.count, settings.seed, advance)
-    facts = {"board": size, "checkpoint": name, "seed": settings.seed, "seconds": round(time.monotonic() - began, 1)}
+    facts = {
+        "board": size,
+        "checkpoint": name,
+        "seed": settings.seed,
+        "seconds": round(time.monotonic() - began, 1),
+    }
     document = plain({**facts, "largest_grade": GRADES[-1], "puzzles": [*map(vars, made)]})
     page = puzzles_page(document, str(folder))
-    write_text_atomic(folder / "puzzles.sgf", "".join(one.sgf(number) for number, one in enumerate(made, 1)))
+    write_text_atomic(
+        folder / "puzzles.sgf", "".join(one.sgf(number) for number, one in enumerate(made, 1))
+    )
     write_text_atomic(folder / "puzzles.html", render(page))
     write_json_atomic(folder / "puzzles.json", document)
     print_results(settings, document, page, Console(highlight=False, soft_wrap=True))
@@ -152,7 +180,9 @@ def _selection(settings: "GamesConfig") -> Selection:
     return Selection(settings.size, _WINNERS.get(settings.winner or ""), ending, settings.games)
 
 
-ACTIONS: dict[str, tuple[str, Callable[["GamesConfig", GameReader], Document], Callable[..., Page]]] = {
+ACTIONS: dict[
+    str, tuple[str, Callable[["GamesConfig", GameReader], Document], Callable[..., Page]]
+] = {
     "import": ("importing", import_to_store, import_page),
     "export": ("exporting", export, export_page),
     "stats": ("counting", stats, lambda document, target: overview_page(document)),
@@ -169,13 +199,22 @@ def page_of(settings: "GamesConfig", shown: ShownGame, reader: GameReader) -> st
     """
     record = shown.record
     if record.size > LARGEST_BOARD:
-        raise UsageError(f"html={settings.html}: the page shows {LARGEST_BOARD} rows at most, not {record.size}")
-    facts = [f"{record.size}×{record.size}", *shown.facts.values(), f"{len(record.moves)} moves", result_of(record)]
+        raise UsageError(
+            f"html={settings.html}: the page shows {LARGEST_BOARD} rows at most, not {record.size}"
+        )
+    facts = [
+        f"{record.size}×{record.size}",
+        *shown.facts.values(),
+        f"{len(record.moves)} moves",
+        result_of(record),
+    ]
     judgements: Sequence[PlyReview] = ()
     if settings.review:
         judgements, by = judged(settings, record)
         facts.append(f"judged by {by}")
-    return recorded_page(record, ply=shown.ply, facts=facts, nodes=variations_of(reader), review=judgements)
+    return recorded_page(
+        record, ply=shown.ply, facts=facts, nodes=variations_of(reader), review=judgements
+    )
 
 
 def variations_of(reader: GameReader) -> list[Variation]:
@@ -192,13 +231,17 @@ def variations_of(reader: GameReader) -> list[Variation]:
 
 def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview], str]:
     """The judgements of the positions of a game, and whose they are, in words."""
-    board = GameBoard(record.size, swap=record.size**2 in record.moves[1:2], moves=record.moves.tolist())
+    board = GameBoard(
+        record.size, swap=record.size**2 in record.moves[1:2], moves=record.moves.tolist()
+    )
     if settings.checkpoint is None and record.size <= MAX_SIZE:
         result = exact_review(board, settings.seconds)
         return result, f"the exact solver ({len(result)} of {len(record.moves) + 1} positions)"
     name = settings.checkpoint or fitting_network(record.size)
     if name is None:
-        raise UsageError(f"review=true: boards above {MAX_SIZE} rows are judged by a network; add checkpoint=FILE")
+        raise UsageError(
+            f"review=true: boards above {MAX_SIZE} rows are judged by a network; add checkpoint=FILE"
+        )
     make_evaluator, _, knows = networks_by_board(name, board.size, AcceleratorConfig())
     thinker = Thinker(SearchConfig(), make_evaluator, knows_swap=(knows_swap := knows(board.size)))
     thinker.prepare(board.size, swap=board.swap and knows_swap)

@@ -1,4 +1,6 @@
-"""What the task `hex` gets from above: its kernels, compiled beside other work, and its measure by the exact truth."""
+"""What the task `hex` gets from above: its kernels,
+compiled beside other work, and its measure by the exact truth.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,7 +26,8 @@ def make(config: HexTrainConfig, console: Console, begun: Beginning) -> HexTask:
 
 
 class MeasuredStrength:
-    """Strength by solved positions, and the kernels: of self-play first, of evaluation beside them and the first epoch.
+    """Strength by solved positions, and the kernels: of self-play first, of evaluation beside them
+    and the first epoch.
 
     The first rank alone needs those of evaluation.
     """
@@ -37,7 +40,9 @@ class MeasuredStrength:
         self._waited, own = 0.0, config.evaluation
         if own.every_epochs and ranks().writes:
             counts = f"{own.positions} {own.quick_positions} {own.game_positions} {own.seed}"
-            solved = ["solver", f"positions {config.board} {counts}"] if config.board in SOLVED else []
+            solved = (
+                ["solver", f"positions {config.board} {counts}"] if config.board in SOLVED else []
+            )
             self._later = Compiling(["search", *solved], niceness=BESIDE)
 
     def begin(self, phase: Phase) -> None:
@@ -46,7 +51,9 @@ class MeasuredStrength:
     def set_up(self, profile: DeviceProfile) -> int:
         config, own, cache = self._config, self._config.evaluation, cache_folder() / "truth"
         batch = evaluation_batch(own, config.board, profile.evaluation_batch)
-        self._strength = Strength(own, config.search, size=config.board, swap=config.swap, batch=batch, cache=cache)
+        self._strength = Strength(
+            own, config.search, size=config.board, swap=config.swap, batch=batch, cache=cache
+        )
         return batch
 
     def least(self) -> Mapping[str, float] | None:
@@ -56,7 +63,9 @@ class MeasuredStrength:
         return self._strength.measure(evaluator, final=final)
 
     def callback(self, clock: PhaseClock, is_due: Callable[[L.Trainer], bool]) -> L.Callback:
-        """Before the first evaluation it waits, as the phase `compiling`, for kernels that are not ready."""
+        """Before the first evaluation it waits,
+        as the phase `compiling`, for kernels that are not ready.
+        """
 
         def wait(trainer: L.Trainer, module: L.LightningModule) -> None:
             if self._later.running and is_due(trainer):

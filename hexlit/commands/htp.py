@@ -1,4 +1,5 @@
-"""`hexlit htp`: a network that plays with other programs, by the Hex Text Protocol over standard input and output.
+"""`hexlit htp`: a network that plays with other programs, by the Hex Text Protocol over standard
+input and output.
 
 The first questions, about name and commands, are answered before anything heavy is imported.
 """
@@ -10,7 +11,9 @@ from hexlit.arena.htp.protocol import Incoming, private_output, write
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    if any(argument.startswith("-") for argument in argv):  # --help and other flags start no conversation
+    if any(
+        argument.startswith("-") for argument in argv
+    ):  # --help and other flags start no conversation
         from hexlit.commands.htp_program import explain
 
         return explain(argv)

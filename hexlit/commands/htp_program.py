@@ -30,12 +30,17 @@ class HtpConfig(PlaySettings):
     """Settings of `hexlit htp`."""
 
     player: str = one_of(("network", "rollouts", "uniform"), "network")
-    """Judge of positions: network (of `checkpoint`), rollouts (random playouts) or uniform (no judgement)."""
+    """Judge of positions: network (of `checkpoint`),
+    rollouts (random playouts) or uniform (no judgement).
+    """
     checkpoint: str | None = None
-    """Checkpoint of the network, the folder of its run, or a packaged network such as `hexlit:small`. Null is the
-    packaged network that fits the board."""
+    """Checkpoint of the network, the folder of its run, or a packaged network such as
+    `hexlit:small`. Null is the packaged network that fits the board.
+    """
     board: int | None = number(None, BOARDS)
-    """Rows of the board until `boardsize` sets others, 2 to 19. Null: the network's own board, or 11."""
+    """Rows of the board until `boardsize` sets others,
+    2 to 19. Null: the network's own board, or 11.
+    """
     swap: bool | None = None
     """Whether White may swap. Null: as the network was trained, else no."""
     reuse: bool = True
@@ -51,9 +56,13 @@ class HtpConfig(PlaySettings):
         """Refuse impossible combinations."""
         super().__post_init__()
         if self.player != "network" and self.checkpoint is not None:
-            raise UsageError(f"player={self.player} checkpoint={self.checkpoint}: no network plays; leave one out")
+            raise UsageError(
+                f"player={self.player} checkpoint={self.checkpoint}: no network plays; leave one out"
+            )
         if self.player == "network" and self.checkpoint is None and not packaged_by_board():
-            raise UsageError("checkpoint=null: no network comes along with this hexlit; name one, or player=rollouts")
+            raise UsageError(
+                "checkpoint=null: no network comes along with this hexlit; name one, or player=rollouts"
+            )
 
 
 register_schema("htp", HtpConfig)
@@ -61,7 +70,9 @@ register_schema("htp", HtpConfig)
 
 def converse(argv: list[str], incoming: "Incoming", write: Callable[[str], None]) -> int:
     """Run the command on a conversation that has begun; returns the exit code."""
-    return run(lambda composed: htp(typed(composed.config, HtpConfig), incoming, write), "htp", argv)
+    return run(
+        lambda composed: htp(typed(composed.config, HtpConfig), incoming, write), "htp", argv
+    )
 
 
 def explain(argv: list[str]) -> int:
@@ -91,13 +102,21 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
     def load() -> Loaded:
         with closing(Compiling(["search"])) as kernels:  # beside the import of torch
             make_evaluator, board, knows_swap = judge(settings)
-            # The kernels work on one game, so more threads would only wait. The setting applies to this thread alone.
+            # The kernels work on one game, so more threads would only wait. The setting applies to
+            # this thread alone.
             use_threads(1)
-            print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
+            print(
+                "hexlit htp: getting ready; the first time, kernels are compiled",
+                file=sys.stderr,
+                flush=True,
+            )
             kernels.wait()
-        # Policies of packaged networks have the swap in games with the rule alone: some know it and others do not.
+        # Policies of packaged networks have the swap in games with the rule alone: some know it and
+        # others do not.
         always_swap = knows_swap and settings.checkpoint is not None
-        thinker = Thinker(settings.search, make_evaluator, knows_swap=always_swap, reuse=settings.reuse)
+        thinker = Thinker(
+            settings.search, make_evaluator, knows_swap=always_swap, reuse=settings.reuse
+        )
         return Loaded(thinker, board, knows_swap)
 
     def say_ready() -> None:
@@ -105,35 +124,47 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
         network = settings.checkpoint or fitting_network(size)
         name = network if settings.player == "network" else f"player={settings.player}"
         seconds = time.monotonic() - started
-        print(f"hexlit htp: {name} is ready on {size}x{size} after {seconds:.1f} s", file=sys.stderr, flush=True)
+        print(
+            f"hexlit htp: {name} is ready on {size}x{size} after {seconds:.1f} s",
+            file=sys.stderr,
+            flush=True,
+        )
 
     session = HtpSession(load, settings, settings.search.simulations, settings.board, settings.swap)
-    session.loading.add_done_callback(lambda loading: incoming.end() if loading.exception() else None)
+    session.loading.add_done_callback(
+        lambda loading: incoming.end() if loading.exception() else None
+    )
     session.get_ready()
     session.submit(say_ready)
     code = 0
     try:
         with contextlib.suppress(BrokenPipeError):  # the other side has left
             if not serve(incoming, write, session):
-                session.loading.result()  # the input has ended, perhaps because loading failed: raises that error
+                # the input has ended, perhaps because loading failed: raises that error
+                session.loading.result()
     except KeyboardInterrupt:
         code = 130
         if not session.busy:
             raise
-    if session.busy:  # the other thread compiles, and cannot be stopped; nothing is lost, the cache has whole files
+    # the other thread compiles, and cannot be stopped; nothing is lost, the cache has whole files
+    if session.busy:
         sys.stderr.flush()
         os._exit(code)
 
 
 def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
-    """A maker of evaluators, the size of the board that suits them best, and whether they know the swap."""
+    """A maker of evaluators, the size of the board that suits them best,
+    and whether they know the swap.
+    """
     from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 
     if settings.player == "network":
         from hexlit.commands.players import networks_by_board
 
         board = settings.board or WITHOUT_NETWORK
-        make_evaluator, size, knows_swap = networks_by_board(settings.checkpoint, board, settings.accelerator)
+        make_evaluator, size, knows_swap = networks_by_board(
+            settings.checkpoint, board, settings.accelerator
+        )
         return make_evaluator, size, knows_swap(size)
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:

@@ -1,4 +1,6 @@
-"""A command called from Python: the same composition and the same code, without changes to the process."""
+"""A command called from Python:
+the same composition and the same code, without changes to the process.
+"""
 
 import copy
 import logging
@@ -16,7 +18,14 @@ from hydra.types import RunMode
 from omegaconf import flag_override
 
 from hexlit.commands import run_folder
-from hexlit.commands.application import Arguments, Prepare, explain, is_mistake, mistake_of_task, typed
+from hexlit.commands.application import (
+    Arguments,
+    Prepare,
+    explain,
+    is_mistake,
+    mistake_of_task,
+    typed,
+)
 from hexlit.commands.composing import Composed, composed, hydra_initialized
 from hexlit.commands.typed_words import as_typed
 from hexlit.errors import UsageError
@@ -28,11 +37,13 @@ Schema = TypeVar("Schema")
 def called(
     config_name: str, schema: type[Schema], arguments: Arguments, *, prepare: Prepare = list
 ) -> Iterator[tuple[Schema, Composed]]:
-    """Compose `conf/<config_name>.yaml` with the overrides `arguments`, for the work of the command in the block.
+    """Compose `conf/<config_name>.yaml` with the overrides `arguments`, for the work of the command
+    in the block.
 
-    Gives what its task takes: the settings of the `schema`, and the composed command line. `prepare` may rewrite the
-    arguments first. As on the command line, the work has a folder with its log. Unlike there, no mistake is printed,
-    and the process stays unchanged: the environment, warning filters and random generators.
+    Gives what its task takes: the settings of the `schema`, and the composed command line.
+    `prepare` may rewrite the arguments first. As on the command line, the work has a folder with
+    its log. Unlike there, no mistake is printed, and the process stays unchanged: the environment,
+    warning filters and random generators.
 
     Raises:
         UsageError: a mistake of the caller, in one line that names the right value.
@@ -60,7 +71,9 @@ def called(
         run_folder.leave(refused=refused)
 
 
-def composed_with_hydra(config_name: str, arguments: Arguments, *, prepare: Prepare = list) -> Composed:
+def composed_with_hydra(
+    config_name: str, arguments: Arguments, *, prepare: Prepare = list
+) -> Composed:
     """The command line with these `arguments`; nothing is run.
 
     Raises:
@@ -71,7 +84,10 @@ def composed_with_hydra(config_name: str, arguments: Arguments, *, prepare: Prep
         try:
             whole = composed(config_name, overrides)
             config = copy.copy(whole)
-            with flag_override(whole, ["struct", "readonly"], False), flag_override(config, ["struct"], False):
+            with (
+                flag_override(whole, ["struct", "readonly"], False),
+                flag_override(config, ["struct"], False),
+            ):
                 whole.hydra.mode = RunMode.RUN
                 whole.hydra.runtime.output_dir = str(Path(whole.hydra.run.dir).absolute())
                 del config["hydra"]  # as a task gets it
@@ -86,9 +102,9 @@ def composed_with_hydra(config_name: str, arguments: Arguments, *, prepare: Prep
 def untouched_process() -> Iterator[None]:
     """Restore, at the end of the block, settings of the whole process that training changes.
 
-    These are the environment, warning filters, the global random generators, the threads of kernels, and what
-    `DeviceProfile.apply` sets. In the block, spawned processes do not run the caller's script for its definitions;
-    hexlit's need none of them.
+    These are the environment, warning filters, the global random generators, the threads of
+    kernels, and what `DeviceProfile.apply` sets. In the block, spawned processes do not run the
+    caller's script for its definitions; hexlit's need none of them.
     """
     import numpy as np
     import torch
@@ -118,7 +134,9 @@ def untouched_process() -> Iterator[None]:
 
 @contextmanager
 def quiet_imports() -> Iterator[None]:
-    """Keep warning filters, and keep tqdm, which Lightning and Optuna import, from asking for ipywidgets."""
+    """Keep warning filters, and keep tqdm,
+    which Lightning and Optuna import, from asking for ipywidgets.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="IProgress not found")
         yield
@@ -140,7 +158,9 @@ def log_file_of_run(path: Path) -> Iterator[None]:
         file.close()
 
 
-def settings_of(config_name: str, arguments: Arguments, schema: type[Schema], *, prepare: Prepare = list) -> Schema:
+def settings_of(
+    config_name: str, arguments: Arguments, schema: type[Schema], *, prepare: Prepare = list
+) -> Schema:
     """The settings from `conf/<config_name>.yaml` and the overrides `arguments`; nothing is run.
 
     Raises:

@@ -1,9 +1,11 @@
-"""The kernels of a command by purpose, compiled by another process while this one does other things.
+"""The kernels of a command by purpose, compiled by another process while this one does other
+things.
 
-Numba compiles one function at a time in a process. Another process, `python -m hexlit.commands.kernels SET ...`, writes
-its machine code to the folder on disk; this process, and those that it starts, load it from there. It imports no torch,
-so it starts at once. Two processes may compile the same function at once: every file there is written whole. A killed
-or failed process does no harm either: the process that needs its missing kernels compiles them.
+Numba compiles one function at a time in a process. Another process, `python -m
+hexlit.commands.kernels SET ...`, writes its machine code to the folder on disk; this process, and
+those that it starts, load it from there. It imports no torch, so it starts at once. Two processes
+may compile the same function at once: every file there is written whole. A killed or failed process
+does no harm either: the process that needs its missing kernels compiles them.
 """
 
 import contextlib
@@ -46,7 +48,9 @@ class Compiling:
     """
 
     def __init__(self, names: Iterable[str], *, niceness: int = 0) -> None:
-        """Start to compile the sets `names` of `SETS`, one after the other; numbers for one may follow its name."""
+        """Start to compile the sets `names` of `SETS`,
+        one after the other; numbers for one may follow its name.
+        """
         self.names = [name for name in names if not is_compiled(name)]
         self.what = " and ".join(SETS[name.split()[0]][0] for name in self.names)
         self._started = time.monotonic()
@@ -70,8 +74,14 @@ class Compiling:
         return min(self._ended, time.monotonic()) - self._started
 
     def status(self) -> str:
-        """A line such as `compiling self-play, once on this machine: 12 s`; empty once all is done."""
-        return f"compiling {self.what}, once on this machine: {format_duration(self.seconds)}" if self.running else ""
+        """A line such as `compiling self-play, once on this machine: 12 s`;
+        empty once all is done.
+        """
+        return (
+            f"compiling {self.what}, once on this machine: {format_duration(self.seconds)}"
+            if self.running
+            else ""
+        )
 
     def wait(self, advance: Callable[[str], None] = lambda what: None) -> None:
         """Wait for the end; `advance` gets the purpose of the kernels four times a second."""
@@ -90,7 +100,10 @@ class Compiling:
         if self.running:
             self._ended = time.monotonic()
             if code:
-                log.warning("compiling in a process of its own failed (exit code %d): it is done where needed", code)
+                log.warning(
+                    "compiling in a process of its own failed (exit code %d): it is done where needed",
+                    code,
+                )
 
 
 class Beginning(Compiling):
@@ -132,8 +145,12 @@ def compile_selfplay() -> None:
     from hexlit.selfplay.window import ReplayWindow
 
     games: list[GameRecord] = []
-    settings = GamesSettings(SelfPlayConfig(full_share=1.0), SearchConfig(simulations=2), size=3, games=1, seed=0)
-    SelfPlay(settings).play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
+    settings = GamesSettings(
+        SelfPlayConfig(full_share=1.0), SearchConfig(simulations=2), size=3, games=1, seed=0
+    )
+    SelfPlay(settings).play(
+        UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended)
+    )
     window = ReplayWindow(3, False, 1)
     window.extend(games)
     window.epoch(batch=1, steps=1, seed=0, epoch=0)[0]
@@ -158,7 +175,9 @@ def compile_solver() -> None:
     copy(new_table(16), new_table(32))  # for longer searches
 
 
-def compile_positions(size: int = 3, positions: int = 1, quick: int = 1, games: int = 12, seed: int = 0) -> None:
+def compile_positions(
+    size: int = 3, positions: int = 1, quick: int = 1, games: int = 12, seed: int = 0
+) -> None:
     """Solve the positions of `EvaluationConfig`, which need kernels of their own, and keep them."""
     from hexlit.arena.positions import game_positions, random_positions
 

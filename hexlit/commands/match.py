@@ -27,15 +27,21 @@ class MatchConfig(Settings):
     """Settings of `hexlit match`."""
 
     players: Any = None
-    """Two players or more, in the grammar of `hexlit.arena.player_spec`: a list, or a mapping from names."""
+    """Two players or more, in the grammar of `hexlit.arena.player_spec`:
+    a list, or a mapping from names.
+    """
     board: int | None = number(None, BOARDS)
     """Rows of the board. Null: the board of the first network."""
     pairs: int = number(50, "[1, inf)")
     """Openings for each meeting of two players; each is played twice, with colours exchanged."""
     swap: bool = False
-    """Whether the swap rule holds: an opening is one move, and the second player may answer it with swap-pieces."""
+    """Whether the swap rule holds: an opening is one move,
+    and the second player may answer it with swap-pieces.
+    """
     mode: str = one_of(MODES, "round_robin")
-    """Who meets whom. `round_robin`: all players meet each other; `gauntlet`: the first player meets all others."""
+    """Who meets whom. `round_robin`: all players meet each other;
+    `gauntlet`: the first player meets all others.
+    """
     at_once: int = number(128, "[1, inf)")
     """Most games that a player moves in at once; twice as many games run at the same time."""
     seed: int = number(1, SEEDS)
@@ -47,15 +53,19 @@ class MatchConfig(Settings):
     json: bool = False
     """Whether to print the content of `match.json` instead of tables."""
     boards: int = number(0, "[0, inf)")
-    """Number of games whose last position is drawn at the end: the longest ones of the closest two players."""
+    """Number of games whose last position is drawn at the end:
+    the longest ones of the closest two players.
+    """
     report: bool = True
     """Whether to write `report.html` at the end of the match."""
     where: str = one_of(PLACES, "here")
-    """Place of the games: `here` (in this process) or `ray` (tasks of a Ray cluster, see the section `ray`). Both play
-    the same games."""
+    """Place of the games: `here` (in this process) or `ray` (tasks of a Ray cluster, see the
+    section `ray`). Both play the same games.
+    """
     workers: int = number(2, "[1, inf)")
-    """Number of tasks of the cluster at a time. Each plays `at_once` openings together, or fewer if others would have
-    none."""
+    """Number of tasks of the cluster at a time. Each plays `at_once` openings together, or fewer if
+    others would have none.
+    """
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
     sprt: SprtConfig = field(default_factory=SprtConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -80,12 +90,17 @@ def arguments(argv: list[str]) -> list[str]:
 
 
 def quoted_players(argument: str) -> str:
-    """`players=[checkpoint=a.ckpt,random]` with the quotes that Hydra needs around a word with `=` in it.
+    """`players=[checkpoint=a.ckpt,random]` with the quotes that Hydra needs around a word with `=`
+    in it.
 
     Words that have quotes of their own stay as they are.
     """
     key, _, value = argument.partition("=")
-    if key != "players" or not (value.startswith("[") and value.endswith("]")) or any(c in value for c in "{\\"):
+    if (
+        key != "players"
+        or not (value.startswith("[") and value.endswith("]"))
+        or any(c in value for c in "{\\")
+    ):
         return argument
     words = [word.strip() for word in COMMA_BETWEEN_WORDS.split(value[1:-1])]
     return f"players=[{','.join(quoted(word) if '=' in word and word[0] not in QUOTES else word for word in words)}]"

@@ -1,4 +1,6 @@
-"""A match: its games, here or on a cluster, its results in its folder, and its run on Weights & Biases."""
+"""A match: its games, here or on a cluster,
+its results in its folder, and its run on Weights & Biases.
+"""
 
 import math
 import os
@@ -16,7 +18,14 @@ from hexlit.accelerate.host import usable_cores
 from hexlit.arena.matches import MatchWorker, balanced_openings
 from hexlit.arena.player_spec import PlayerSpec, parse_players
 from hexlit.arena.ratings import Sprt
-from hexlit.arena.tournament import GameLog, PlayBlocks, Tournament, as_collection, pairings, standings
+from hexlit.arena.tournament import (
+    GameLog,
+    PlayBlocks,
+    Tournament,
+    as_collection,
+    pairings,
+    standings,
+)
 from hexlit.commands.command_line import as_json, refuse_unused, track
 from hexlit.commands.composing import Composed
 from hexlit.commands.kernels import Compiling, of_players
@@ -43,7 +52,9 @@ GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", 
 
 
 def run_match(settings: "MatchConfig", composed: Composed, console: Console | None = None) -> Path:
-    """Play the missing games of the match; output for people goes to `console`. Returns its folder."""
+    """Play the missing games of the match;
+    output for people goes to `console`. Returns its folder.
+    """
     console = console or Console(highlight=False, stderr=settings.json)
     refuse_unused(settings, composed.overrides)
     specs = parse_players(settings.players, simulations=settings.search.simulations)
@@ -64,35 +75,58 @@ def check_players(config: "MatchConfig", specs: Sequence[PlayerSpec]) -> None:
     if len(names) < 2:
         raise UsageError(f"players: {len(names)} of them; a match needs two or more")
     if config.anchor is not None and config.anchor not in names:
-        raise UsageError(f"anchor={config.anchor}: there is no such player; choose from {', '.join(names)}")
+        raise UsageError(
+            f"anchor={config.anchor}: there is no such player; choose from {', '.join(names)}"
+        )
     if config.sprt.elo1 is not None and len(names) != 2:
-        raise UsageError(f"sprt.elo1={config.sprt.elo1:g}: the test is between two players, here are {len(names)}")
+        raise UsageError(
+            f"sprt.elo1={config.sprt.elo1:g}: the test is between two players, here are {len(names)}"
+        )
     foreign = [spec.label for spec in specs if spec.kind == "htp"]
     if foreign and config.where == "ray":
-        raise UsageError(f"players: {foreign[0]} is a program of this machine; leave out where=ray to play with it")
+        raise UsageError(
+            f"players: {foreign[0]} is a program of this machine; leave out where=ray to play with it"
+        )
 
 
-def play(config: "MatchConfig", specs: Sequence[PlayerSpec], composed: Composed, console: Console) -> None:
+def play(
+    config: "MatchConfig", specs: Sequence[PlayerSpec], composed: Composed, console: Console
+) -> None:
     """As `run_match`, once the settings are kept in its folder."""
     folder, openings = composed.folder, config.openings
     # During the import of torch and the openings; impossible settings are refused before the wait.
-    loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
+    loading = (
+        "loading PyTorch and players"
+        if any(spec.of_network for spec in specs)
+        else "loading players"
+    )
     title = f"hexlit match · {len(specs)} players"
-    with closing(Compiling(of_players(specs))) as kernels, Waiting(title, loading, kernels.status, console=console):
+    with (
+        closing(Compiling(of_players(specs))) as kernels,
+        Waiting(title, loading, kernels.status, console=console),
+    ):
         tournament, factory = set_up(config, specs, folder)
         if kernels.running and not console.is_terminal:
             console.print(kernels.status(), soft_wrap=True)
         kernels.wait()
     log, before, started = tournament.log, len(tournament.log.games), time.monotonic()
-    bar = Counting(f"{title} on {log.size}x{log.size}", tournament.games, done=before, console=console)
+    bar = Counting(
+        f"{title} on {log.size}x{log.size}", tournament.games, done=before, console=console
+    )
     with workers_elsewhere(config, tournament, factory) as elsewhere, bar:
         tournament.play(lambda pair: bar.advance(len(pair)), elsewhere)
     seconds = time.monotonic() - started
-    anchor = config.anchor or next((spec.label for spec in specs if spec.label == "random"), specs[0].label)
+    anchor = config.anchor or next(
+        (spec.label for spec in specs if spec.label == "random"), specs[0].label
+    )
     document = {
         "board": log.size,
         **{name: getattr(config, name) for name in ("seed", "mode", "swap")},
-        "openings": {"count": config.pairs, "plies": openings.length(swap=config.swap), "balanced": openings.balanced},
+        "openings": {
+            "count": config.pairs,
+            "plies": openings.length(swap=config.swap),
+            "balanced": openings.balanced,
+        },
         "specs": {spec.label: asdict(spec) for spec in specs},
         "repeated": tournament.repeated,
         **standings(tournament, anchor, sprt=test_of(config), seed=config.seed),
@@ -105,7 +139,9 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], composed: Composed,
         write_beside(folder)
 
     def log_tables(run: "TrackedRun") -> None:
-        """The players, who met whom with what score, some games with their last positions, and the ratings."""
+        """The players, who met whom with what score,
+        some games with their last positions, and the ratings.
+        """
         run.table("match/players", *as_rows(ratings(document)), 0)
         cross = [
             [name, other, cell["games"], cell["wins"], cell["wins"] / cell["games"]]
@@ -117,13 +153,30 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], composed: Composed,
 
         games = []
         for game in log.games[:SAMPLES]:
-            facts = [game.pair, game.black, game.white, game.won_by, str(game.ending), len(game.moves)]
-            games.append([*facts, format_moves(game.moves, log.size), moves_svg(game.moves, log.size)])
+            facts = [
+                game.pair,
+                game.black,
+                game.white,
+                game.won_by,
+                str(game.ending),
+                len(game.moves),
+            ]
+            games.append(
+                [*facts, format_moves(game.moves, log.size), moves_svg(game.moves, log.size)]
+            )
         run.table("match/games", GAME_COLUMNS, games, 0)
         elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
         run.log({"match/games_played": document["games"], **elo}, 0)
 
-    track(config, composed, document, log_tables, "match", [one.source for one in specs if one.of_network], FILES)
+    track(
+        config,
+        composed,
+        document,
+        log_tables,
+        "match",
+        [one.source for one in specs if one.of_network],
+        FILES,
+    )
     if config.json:
         print(as_json(document))
         return
@@ -145,19 +198,27 @@ def workers_elsewhere(
     from hexlit.commands.elsewhere import match_worker
 
     loaded = {source: evaluators.loaded for source, evaluators in factory.networks.items()}
-    maker = partial(match_worker, config, factory.specs, loaded, factory.size, tournament.worker.at_once)
+    maker = partial(
+        match_worker, config, factory.specs, loaded, factory.size, tournament.worker.at_once
+    )
     with closing(RayTasks(config.ray, config.workers, maker, name="match")) as jobs:
         jobs.wait()
         yield jobs
 
 
-def set_up(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path) -> tuple[Tournament, PlayerFactory]:
-    """The tournament with its openings and the games already in the folder, and the factory of the players."""
+def set_up(
+    config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path
+) -> tuple[Tournament, PlayerFactory]:
+    """The tournament with its openings and the games already in the folder,
+    and the factory of the players.
+    """
     use_threads(config.accelerator.threads or usable_cores())
     factory = PlayerFactory(specs, config, config.board)
     plies, balanced = config.openings.length(swap=config.swap), config.openings.balanced
     openings = balanced_openings(factory.size, config.pairs, plies, config.seed, balanced=balanced)
-    contestants = [factory.contestant(spec) for spec in specs]  # before any file is made: they may be refused
+    contestants = [
+        factory.contestant(spec) for spec in specs
+    ]  # before any file is made: they may be refused
     sprt = test_of(config)
     at_once = games_at_once(config, len(pairings([spec.label for spec in specs], config.mode)))
     tournament = Tournament(
@@ -173,7 +234,9 @@ def set_up(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path) -> 
 
 def games_at_once(config: "MatchConfig", meetings: int) -> int:
     """Openings of a block, for `meetings` pairs of players: on a cluster at most an even share."""
-    test = config.sprt.elo1 is not None  # between two players; it checks the results after each stage
+    test = (
+        config.sprt.elo1 is not None
+    )  # between two players; it checks the results after each stage
     stage = min(config.pairs, config.sprt.every) if test else config.pairs
     most = math.ceil(stage * meetings / config.workers) if config.where == "ray" else stage
     return min(config.at_once, stage, most)

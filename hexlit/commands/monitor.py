@@ -1,4 +1,6 @@
-"""`hexlit monitor`: a run's use of the machine, watched from outside, and how many such runs fit at a time."""
+"""`hexlit monitor`: a run's use of the machine,
+watched from outside, and how many such runs fit at a time.
+"""
 
 from contextlib import closing
 from dataclasses import dataclass
@@ -28,7 +30,9 @@ class MonitorConfig(Settings):
     run: str | None = None
     """Folder of the run to watch. Null, and no pid: the newest running one below `runs`."""
     csv: str | None = None
-    """File for the samples. Null: `monitor.csv` in the run's folder, or `resources-PID.csv` here."""
+    """File for the samples. Null:
+    `monitor.csv` in the run's folder, or `resources-PID.csv` here.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,18 +74,30 @@ def find_target(settings: MonitorConfig) -> tuple[int, str, Path]:
     from hexlit.accelerate.machine import newest_live_run, read_process_file
 
     if settings.pid is not None:
-        return settings.pid, f"process {settings.pid}", Path(settings.csv or f"resources-{settings.pid}.csv")
+        return (
+            settings.pid,
+            f"process {settings.pid}",
+            Path(settings.csv or f"resources-{settings.pid}.csv"),
+        )
     folder = None if settings.run is None else Path(settings.run)
     process = None if folder is None else read_process_file(folder)
     if folder is None:
         folder, process = newest_live_run(RUNS) or (RUNS, None)
     if process is None or not process.alive:
-        raise UsageError(f"run={folder}: no run is running there; name what to watch, run=FOLDER or pid=N")
-    return process.pid, f"{folder}, process {process.pid}", Path(settings.csv or folder / "monitor.csv")
+        raise UsageError(
+            f"run={folder}: no run is running there; name what to watch, run=FOLDER or pid=N"
+        )
+    return (
+        process.pid,
+        f"{folder}, process {process.pid}",
+        Path(settings.csv or folder / "monitor.csv"),
+    )
 
 
 def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str, str]:
-    """Number of trials like the target that fit at a time, itself included; their limit; and the figures behind it."""
+    """Number of trials like the target that fit at a time,
+    itself included; their limit; and the figures behind it.
+    """
     from hexlit.accelerate.host import free_host_bytes, usable_cores
     from hexlit.accelerate.machine import recommended_trials
     from hexlit.reporting.quantities import format_bytes
@@ -91,7 +107,10 @@ def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str
     cores, cores_a_trial = usable_cores(), max(1.0, (seen.cpu_percent or 0.0) / 100)
     held = (last.host_bytes or 0, last.device_bytes or 0) if last else (0, 0)
     host, free_device = free_host_bytes() + held[0], sum(tree.nvml.free_bytes()) or None
-    device, device_a_trial = None if free_device is None else free_device + held[1], seen.device_bytes
+    device, device_a_trial = (
+        None if free_device is None else free_device + held[1],
+        seen.device_bytes,
+    )
     resources = {"host memory": (host, seen.host_bytes), "cores": (cores, cores_a_trial)}
     trials, limit = recommended_trials(resources | {"device memory": (device, device_a_trial)})
     basis = [f"{cores} cores, {cores_a_trial:.1f} a trial"]

@@ -29,7 +29,9 @@ LIMITS = {
 
 
 def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides, including those of `hexlit train`; returns the exit code."""
+    """Run the command with Hydra overrides,
+    including those of `hexlit train`; returns the exit code.
+    """
     tasks.register(["task=hex"])
     return run_beside(plan, HexTrainConfig, "plan", argv, ("plan_settings", PlanConfig, OWN_KEYS))
 
@@ -55,28 +57,57 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
         raise UsageError(f"rates has no value: add rates=FOLDER; {MEASURE}")
     pace = read_pace(asked.rates)
     learner = pace if asked.learner_rates is None else read_pace(asked.learner_rates)
-    selfplay, cores, host_cores = recipe.selfplay, asked.cores or learner.cores, asked.host_cores or pace.cores
+    selfplay, cores, host_cores = (
+        recipe.selfplay,
+        asked.cores or learner.cores,
+        asked.host_cores or pace.cores,
+    )
     workers = asked.workers if asked.workers is not None else 0 if asked.hosts else cores
-    ahead = asked.ahead if asked.ahead is not None else selfplay.versions_behind * (selfplay.ahead is not False)
+    ahead = (
+        asked.ahead
+        if asked.ahead is not None
+        else selfplay.versions_behind * (selfplay.ahead is not False)
+    )
     there = asked.host_workers or host_cores
-    machines = replace(asked, cores=cores, workers=workers, host_cores=host_cores, host_workers=there, ahead=ahead)
+    machines = replace(
+        asked, cores=cores, workers=workers, host_cores=host_cores, host_workers=there, ahead=ahead
+    )
     if not 0 < machines.actors <= selfplay.games:
-        raise UsageError(f"{machines.actors} processes: from 1 to selfplay.games={selfplay.games} can play")
+        raise UsageError(
+            f"{machines.actors} processes: from 1 to selfplay.games={selfplay.games} can play"
+        )
     batch = recipe.hardware.train_batch or recipe.data.batch
     trained = max(1, math.ceil(selfplay.positions * recipe.data.reuse / batch)) * batch
     work = {"positions": selfplay.positions, "games": selfplay.games, "trained": trained}
-    epochs, goal = _epochs(asked, recipe, epoch_of(machines, pace, learner, **work)["games_per_epoch"])
-    replayed = 0 if any(vars(asked.target).values()) else recipe.data.replay_epochs  # these train alone
+    epochs, goal = _epochs(
+        asked, recipe, epoch_of(machines, pace, learner, **work)["games_per_epoch"]
+    )
+    replayed = (
+        0 if any(vars(asked.target).values()) else recipe.data.replay_epochs
+    )  # these train alone
 
     def figures(on: PlanConfig) -> dict[str, float]:
         result = epoch_of(on, pace, learner, **work)
         hours = (epochs - replayed * (1 - result["learner_busy"])) * result["epoch_seconds"] / 3600
-        return {**result, "hours": hours, "cost": hours * (asked.learner_price + on.hosts * asked.host_price)}
+        return {
+            **result,
+            "hours": hours,
+            "cost": hours * (asked.learner_price + on.hosts * asked.host_price),
+        }
 
     others = {what: one for what, one in changes(machines).items() if one.actors <= selfplay.games}
-    changed, own = [{"what": what, **figures(one)} for what, one in others.items()], figures(machines)
+    changed, own = (
+        [{"what": what, **figures(one)} for what, one in others.items()],
+        figures(machines),
+    )
     cluster = asdict(machines) | {"devices": asked.gpus, "actors": machines.actors}
-    subject = {"recipe": recipe.name, "cluster": cluster, "ahead": ahead, "target": goal, "epochs": epochs}
+    subject = {
+        "recipe": recipe.name,
+        "cluster": cluster,
+        "ahead": ahead,
+        "target": goal,
+        "epochs": epochs,
+    }
     return {**subject, **own, "limit": limit(own, machines), "changes": changed}
 
 
@@ -84,27 +115,43 @@ def read_pace(rates: str) -> Pace:
     """The section `pace` of a file written by `hexlit bench`, or of `bench.json` in a folder."""
     path = Path(rates)
     try:
-        return Pace(**json.loads(read_regular(path / "bench.json" if path.is_dir() else path))["pace"])
+        return Pace(
+            **json.loads(read_regular(path / "bench.json" if path.is_dir() else path))["pace"]
+        )
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise UsageError(f"rates={path}: has no figures of what=pace ({error}); {MEASURE}") from error
+        raise UsageError(
+            f"rates={path}: has no figures of what=pace ({error}); {MEASURE}"
+        ) from error
 
 
 def changes(machines: PlanConfig) -> dict[str, PlanConfig]:
-    """Half and twice the playing processes, twice the training, a faster network, and self-play further ahead."""
+    """Half and twice the playing processes, twice the training,
+    a faster network, and self-play further ahead.
+    """
     kind = "hosts" if machines.hosts else "workers"
     count, ahead = getattr(machines, kind), (machines.ahead or 0) + 1
-    tried: dict[str, dict[str, Any]] = {f"{count // 2} {kind}": {kind: count // 2}} if count > 1 else {}
+    tried: dict[str, dict[str, Any]] = (
+        {f"{count // 2} {kind}": {kind: count // 2}} if count > 1 else {}
+    )
     tried[f"{count * 2} {kind}"] = {kind: count * 2}
     tried |= {"network × 10": {"network": machines.network * 10}} if machines.hosts else {}
-    tried |= {f"{machines.gpus * 2} devices train": {"gpus": machines.gpus * 2}, f"ahead={ahead}": {"ahead": ahead}}
+    tried |= {
+        f"{machines.gpus * 2} devices train": {"gpus": machines.gpus * 2},
+        f"ahead={ahead}": {"ahead": ahead},
+    }
     return {what: replace(machines, **changed) for what, changed in tried.items()}
 
 
 def limit(figures: dict[str, float], machines: PlanConfig) -> str:
     """The part that the others wait for, in a sentence."""
-    alike = "No part is busy all the time: an epoch's shares are uneven, and all wait for the last one."
+    alike = (
+        "No part is busy all the time: an epoch's shares are uneven, and all wait for the last one."
+    )
     busy = (text for name, text in LIMITS.items() if figures[name] >= BUSY)
-    return next(busy, alike if machines.ahead else "Self-play and training take turns: each waits for the other.")
+    return next(
+        busy,
+        alike if machines.ahead else "Self-play and training take turns: each waits for the other.",
+    )
 
 
 def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -> tuple[int, str]:
@@ -114,23 +161,33 @@ def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -
         raise UsageError("target.epochs, target.games, target.score: choose one of them")
     if target.score is not None:
         games = _games_to_score(Path(str(target.run)), target.score)
-        return math.ceil(games / games_per_epoch), f"strength {target.score:g}, which took {games:,.0f} games"
+        return math.ceil(
+            games / games_per_epoch
+        ), f"strength {target.score:g}, which took {games:,.0f} games"
     if target.games is not None:
         return math.ceil(target.games / games_per_epoch), f"{target.games:,} games"
     epochs = target.epochs or recipe.trainer.max_epochs
     if epochs is None:
-        raise UsageError("trainer.max_epochs=null: set the target with target.epochs, target.games or target.score")
+        raise UsageError(
+            "trainer.max_epochs=null: set the target with target.epochs, target.games or target.score"
+        )
     return epochs, f"{epochs:,} epochs"
 
 
 def _games_to_score(run: Path, score: float) -> float:
-    """Number of self-play games until the run in the folder `run` first measured a `strength.score` of `score`."""
+    """Number of self-play games until the run in the folder
+    `run` first measured a `strength.score` of `score`.
+    """
     files = read_run(run)
     rows = zip(files.column("strength.score"), files.column("selfplay.games"), strict=False)
-    measured = [(reached, games) for reached, games in rows if reached is not None and games is not None]
+    measured = [
+        (reached, games) for reached, games in rows if reached is not None and games is not None
+    ]
     if not measured:
         raise UsageError(f"target.run={run}: no strength of self-play can be read there")
     best = max(reached for reached, _ in measured)
     if best < score:
-        raise UsageError(f"target.score={score}: {run} reached {best:.3f} at best; name a stronger run")
+        raise UsageError(
+            f"target.score={score}: {run} reached {best:.3f} at best; name a stronger run"
+        )
     return next(games for reached, games in measured if reached >= score)

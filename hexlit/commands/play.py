@@ -21,11 +21,13 @@ class PlayConfig(WebSettings):
     """Settings of `hexlit play`."""
 
     checkpoint: str | None = None
-    """First player on offer: a checkpoint, the folder of its run, or a packaged network such as `hexlit:small`. Null:
-    the packaged network that fits the board.
+    """First player on offer: a checkpoint, the folder of its run, or a packaged network such as
+    `hexlit:small`. Null: the packaged network that fits the board.
     """
     level: int | None = number(None, f"[1, {len(LEVELS)}]")
-    """Level of the first player on offer, from 1, for beginners, on. Null: the network as strong as it is."""
+    """Level of the first player on offer, from 1,
+    for beginners, on. Null: the network as strong as it is.
+    """
     players: list[Any] = field(default_factory=list)
     """Further players, in the notation of `hexlit match`."""
     board: int | None = number(None, BOARDS)
@@ -74,7 +76,9 @@ def play(settings: PlayConfig) -> None:
 
 
 def greet(settings: PlayConfig) -> None:
-    """Print who plays and how to read the board, before the players are loaded, which takes seconds."""
+    """Print who plays and how to read the board,
+    before the players are loaded, which takes seconds.
+    """
     from hexlit.reporting.board import LAST, SIDES
 
     first = NETWORK if settings.checkpoint is not None or packaged_by_board() else "rollouts"
@@ -82,7 +86,10 @@ def greet(settings: PlayConfig) -> None:
     if other == NETWORK:
         other += f" ({settings.checkpoint or fitting_network(settings.board or WITHOUT_NETWORK)})"
     sides = "both sides" if settings.you == "both" else f"{settings.you} (Black: X, White: O)"
-    print(f"You play {sides}; {other} plays the rest.\n{SIDES}; {LAST}.\nLoading {other} ...", flush=True)
+    print(
+        f"You play {sides}; {other} plays the rest.\n{SIDES}; {LAST}.\nLoading {other} ...",
+        flush=True,
+    )
 
 
 main = command("play", PlayConfig, play)

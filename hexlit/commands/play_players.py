@@ -21,7 +21,12 @@ from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
 from hexlit.search.evaluator import RolloutEvaluator
-from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board, packaged_networks
+from hexlit.tasks.hex.packaged import (
+    is_packaged,
+    largest_board,
+    packaged_by_board,
+    packaged_networks,
+)
 from hexlit.web.config import NETWORK, WITHOUT_NETWORK
 from hexlit.web.messages import Move, PositionText, Write
 from hexlit.web.players import BrowserPlayers, FairLock, Judge, Offer, Roster
@@ -43,17 +48,33 @@ def shared_by_all(settings: "PlayConfig") -> Shared:
         offer, trained_for = network_offer(settings, NETWORK, settings.checkpoint, board)
         board = board if settings.board or settings.checkpoint is None else trained_for
         offers.append(offer)
-    rollouts = Judge(lambda size, swap, batch: RolloutEvaluator(settings.rollouts, settings.seed), False)
-    offers.append(Offer("rollouts", f"search with {settings.rollouts} random playouts a leaf", lambda rows: rollouts))
+    rollouts = Judge(
+        lambda size, swap, batch: RolloutEvaluator(settings.rollouts, settings.seed), False
+    )
+    offers.append(
+        Offer(
+            "rollouts",
+            f"search with {settings.rollouts} random playouts a leaf",
+            lambda rows: rollouts,
+        )
+    )
     offers += [one_game_offer(settings, PlayerSpec(kind), title) for kind, title in TITLES.items()]
     levels = [spec for spec in level_specs() if spec.source in packaged_networks()]
     offers += [one_game_offer(settings, spec, f"of {spec.source}") for spec in levels]
     offers += [offer_of(settings, parse_player(given)) for given in settings.players]
-    offers.sort(key=lambda offer: offer.name != f"level-{settings.level}")  # the chosen one comes first
+    offers.sort(
+        key=lambda offer: offer.name != f"level-{settings.level}"
+    )  # the chosen one comes first
     names = [offer.name for offer in offers]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"players: two are named {twice[0]}; add name=NAME to one of them")
-    return Shared(settings, Roster(offers, settings.search), board, FairLock(), Verdicts(settings.solver_seconds))
+    return Shared(
+        settings,
+        Roster(offers, settings.search),
+        board,
+        FairLock(),
+        Verdicts(settings.solver_seconds),
+    )
 
 
 def get_ready(shared: Shared) -> None:
@@ -66,8 +87,11 @@ def get_ready(shared: Shared) -> None:
         logging.getLogger(__name__).debug("not ready", exc_info=True)
 
 
-def network_offer(settings: "PlayConfig", name: str, checkpoint: str | None, board: int) -> tuple[Offer, int]:
-    """A searching player with the network of `checkpoint`, and the rows of the board that suit it best.
+def network_offer(
+    settings: "PlayConfig", name: str, checkpoint: str | None, board: int
+) -> tuple[Offer, int]:
+    """A searching player with the network of `checkpoint`, and the rows of the board that suit it
+    best.
 
     None stands for the packaged networks: on each board the one that fits it.
     """
@@ -84,7 +108,9 @@ def offer_of(settings: "PlayConfig", spec: PlayerSpec) -> Offer:
     if spec.kind != "checkpoint":
         return one_game_offer(settings, spec, spec.kind)
     if "simulations" in spec.settings:
-        raise UsageError(f"players: {spec.label}: the page says how many simulations; leave out simulations=")
+        raise UsageError(
+            f"players: {spec.label}: the page says how many simulations; leave out simulations="
+        )
     offer, _ = network_offer(settings, spec.label, spec.source, WITHOUT_NETWORK)
     return replace(offer, search=replace(settings.search, **spec.settings))  # type: ignore[arg-type]
 
@@ -95,7 +121,9 @@ def one_game_offer(settings: "PlayConfig", spec: PlayerSpec, title: str) -> Offe
     def one_game(size: int) -> Player:
         return PlayerFactory([spec], settings, size).contestant(spec).make(1)
 
-    return Offer(spec.label, title, one_game=one_game, foreign=spec.kind == "htp", beside=not spec.of_network)
+    return Offer(
+        spec.label, title, one_game=one_game, foreign=spec.kind == "htp", beside=not spec.of_network
+    )
 
 
 NAMES = {BLACK: ("Black", BLACK_STYLE), WHITE: ("White", WHITE_STYLE)}
@@ -147,7 +175,9 @@ class TerminalGame:
     def show(self) -> None:
         """Draw the board with the last move in brackets."""
         last = stone_cells(self._board.moves, self._board.size)[-1] if self._board.moves else None
-        self._say(Text.assemble("\n", draw_board(self._board.cells, self._board.size, last=last), "\n"))
+        self._say(
+            Text.assemble("\n", draw_board(self._board.cells, self._board.size, last=last), "\n")
+        )
 
     def _answer(self) -> None:
         """Play the other side's move; a player without a move has lost."""
@@ -157,8 +187,14 @@ class TerminalGame:
             self._say(Text(str(error)))
             self._resign(" by forfeit")
             return
-        value = "" if result["value"] is None else f"  winning chance {(1 + result['value']) / 2:.0%}"
-        self._say(Text.assemble(NAMES[self._board.to_move], f" ({self._against}): {result['move']}{value}"))
+        value = (
+            "" if result["value"] is None else f"  winning chance {(1 + result['value']) / 2:.0%}"
+        )
+        self._say(
+            Text.assemble(
+                NAMES[self._board.to_move], f" ({self._against}): {result['move']}{value}"
+            )
+        )
         self._obey([result["move"]])  # a cell, swap-pieces or resign
 
     def _chosen(self) -> dict[str, Any]:
@@ -177,7 +213,11 @@ class TerminalGame:
             return False
         try:
             self._obey(words)
-        except (UsageError, OSError, RuntimeError) as error:  # RuntimeError: a home folder of an unknown user
+        except (
+            UsageError,
+            OSError,
+            RuntimeError,
+        ) as error:  # RuntimeError: a home folder of an unknown user
             self._say(Text(str(error)))
         return True
 
@@ -188,7 +228,9 @@ class TerminalGame:
             case ["help"]:
                 self._say(Text(HELP))
             case ["undo"]:
-                if not {(BLACK, WHITE)[ply % 2] for ply in range(len(self._board.moves))} & {*self._people}:
+                if not {(BLACK, WHITE)[ply % 2] for ply in range(len(self._board.moves))} & {
+                    *self._people
+                }:
                     raise UsageError("undo: you have not moved yet")
                 while self._board.undo() is not None and self._board.to_move not in self._people:
                     pass
@@ -198,7 +240,9 @@ class TerminalGame:
             case ["resign"]:
                 self._resign()
             case ["save", file]:
-                request = Write(id=0, do="write", position=PositionText(size=self._board.size), format="sgf")
+                request = Write(
+                    id=0, do="write", position=PositionText(size=self._board.size), format="sgf"
+                )
                 write_text_atomic(Path(file).expanduser(), text_of(request, self._board)["text"])
                 self._say(Text(f"saved in {file}"))
             case [move]:

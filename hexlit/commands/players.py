@@ -55,18 +55,21 @@ class Evaluators:
 
         if batch not in self._built:
             net, swap = self.loaded.net, self.loaded.swap
-            self._built[batch] = NetworkEvaluator(net, size=self.size, swap=swap, batch=batch, profile=self.profile)
+            self._built[batch] = NetworkEvaluator(
+                net, size=self.size, swap=swap, batch=batch, profile=self.profile
+            )
         return self._built[batch]
 
 
 def networks_by_board(
     checkpoint: str | None, board: int, accelerator: AcceleratorConfig
 ) -> "tuple[MakeEvaluator, int, Callable[[int], bool]]":
-    """The network of `checkpoint` for every board; None is the packaged network that fits each, `board` rows first.
+    """The network of `checkpoint` for every board; None is the packaged network that fits each,
+    `board` rows first.
 
     Returns:
-        A maker of evaluators; rows of the board that suits them best; and for rows of a board, whether the network for
-        it was trained with the swap rule.
+        A maker of evaluators; rows of the board that suits them best; and for rows of a board,
+        whether the network for it was trained with the swap rule.
 
     Raises:
         UsageError: the checkpoint cannot be read.
@@ -81,11 +84,18 @@ def networks_by_board(
         name = checkpoint or fitting_network(rows)
         assert name is not None, "the caller has looked"
         if checkpoint is None and rows > largest_board(name):
-            log.warning("%s plays on %d rows; it is meant for boards of up to %d", name, rows, largest_board(name))
+            log.warning(
+                "%s plays on %d rows; it is meant for boards of up to %d",
+                name,
+                rows,
+                largest_board(name),
+            )
         return loaded(name)
 
     def make(size: int, swap: bool, batch: int) -> NetworkEvaluator:
-        return NetworkEvaluator(network_for(size).net, size=size, swap=swap, batch=batch, profile=profile)
+        return NetworkEvaluator(
+            network_for(size).net, size=size, swap=swap, batch=batch, profile=profile
+        )
 
     size = board if checkpoint is None else network_for(board).size
     network_for(size)
@@ -105,11 +115,16 @@ class PlayerFactory:
     """
 
     def __init__(
-        self, specs: Sequence[PlayerSpec], settings: Any, board: int | None, networks: Mapping[str, Evaluators] = {}
+        self,
+        specs: Sequence[PlayerSpec],
+        settings: Any,
+        board: int | None,
+        networks: Mapping[str, Evaluators] = {},
     ) -> None:
         """Networks are searched with `settings.search`, unless a player has its own settings.
 
-        They are loaded from the players' sources, or given as `networks`. `board` None: that of the first one.
+        They are loaded from the players' sources, or given as `networks`. `board` None: that of the
+        first one.
 
         Args:
             specs: the players.
@@ -130,13 +145,19 @@ class PlayerFactory:
             profile = applied_profile(settings.accelerator)
             loaded = {source: load_network(source) for source in sources}
             size = board or next(iter(loaded.values())).size
-            networks = {source: Evaluators(network, size, profile) for source, network in loaded.items()}
+            networks = {
+                source: Evaluators(network, size, profile) for source, network in loaded.items()
+            }
         self.networks, self.size = networks, board or next(iter(networks.values())).size
 
     def contestant(self, spec: PlayerSpec) -> Contestant:
         """The player that `spec` describes; settings out of range are refused here."""
-        # Derived from the name: two players of a kind draw differently, and their order does not matter.
-        seed, settings = zlib.crc32(f"{self._seed} {spec.label}".encode()), dict[str, Any](spec.settings)
+        # Derived from the name: two players of a kind draw differently, and their order does not
+        # matter.
+        seed, settings = (
+            zlib.crc32(f"{self._seed} {spec.label}".encode()),
+            dict[str, Any](spec.settings),
+        )
         if spec.kind == "htp":
             from hexlit.arena.engine import HtpEngine
 
@@ -148,7 +169,8 @@ class PlayerFactory:
                 search = None if spec.kind == "policy" else replace(self._search, **settings)
                 drawing = settings | {"seed": seed} if search is None else {}
                 return Contestant(
-                    spec.label, cache(partial(self.networks[spec.source].network.player, search, **drawing))
+                    spec.label,
+                    cache(partial(self.networks[spec.source].network.player, search, **drawing)),
                 )
             player = self._fixed(spec.kind, settings, seed)
         except UsageError as error:
@@ -159,7 +181,13 @@ class PlayerFactory:
         from hexlit.arena import baselines
 
         if kind == "rollouts":
-            return baselines.RolloutPlayer(rollouts=settings.pop("playouts", 1), **settings, seed=seed)
+            return baselines.RolloutPlayer(
+                rollouts=settings.pop("playouts", 1), **settings, seed=seed
+            )
         if kind == "solver":
             return baselines.SolverPlayer(self.size, **settings, seed=seed)
-        return RandomPlayer(seed) if kind == "random" else baselines.TwoDistancePlayer(**settings, seed=seed)
+        return (
+            RandomPlayer(seed)
+            if kind == "random"
+            else baselines.TwoDistancePlayer(**settings, seed=seed)
+        )

@@ -28,12 +28,16 @@ class PredictConfig:
     def __post_init__(self) -> None:
         files = self.source is not None, self.target is not None
         if any(files) == (self.text is not None) or any(files) != all(files):
-            raise UsageError("name source=FILE and target=FILE, or else text=... for a network that reads texts")
+            raise UsageError(
+                "name source=FILE and target=FILE, or else text=... for a network that reads texts"
+            )
         (self.text or "").encode()  # a UnicodeError for bytes that are no UTF-8
 
 
 def as_text(argument: str) -> str:
-    """`text=...` as a string for Hydra: commas and apostrophes of a sentence have a meaning there."""
+    """`text=...` as a string for Hydra:
+    commas and apostrophes of a sentence have a meaning there.
+    """
     key, _, value = argument.partition("=")
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
     return argument if key != "text" or is_quoted else f"text={quoted(value)}"
@@ -47,7 +51,11 @@ def predict(settings: PredictConfig) -> None:
         raise UsageError(f"source={settings.source}: there is no such file")
     checkpoint = checkpoint_file(Path(settings.checkpoint))
     apply = part_of(task_of(checkpoint), "predict" if settings.text is None else "predict_text")
-    given = [settings.text] if settings.text is not None else [Path(str(settings.source)), Path(str(settings.target))]
+    given = (
+        [settings.text]
+        if settings.text is not None
+        else [Path(str(settings.source)), Path(str(settings.target))]
+    )
     print(apply(checkpoint, *given))
 
 

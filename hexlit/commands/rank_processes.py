@@ -1,7 +1,8 @@
 """The other ranks of a run on this machine, if neither torchrun nor srun has started them.
 
-Each runs the same command in a folder of its own, `ranks/N` of the run's folder. It has its own log, output and
-tables of phases and steps. A rank that dies ends this process, and all ranks end with this process, whatever ends it.
+Each runs the same command in a folder of its own, `ranks/N` of the run's folder. It has its own
+log, output and tables of phases and steps. A rank that dies ends this process, and all ranks end
+with this process, whatever ends it.
 """
 
 import atexit
@@ -34,9 +35,18 @@ RANKS, OUTPUT = "ranks", "output.log"
 """Folder of the ranks within that of the run, and the file of a rank's output."""
 
 GRACE = 5.0
-"""Seconds for this process to end in good order after a rank has died; its waits for that rank may never end."""
+"""Seconds for this process to end in good order after a rank has died;
+its waits for that rank may never end.
+"""
 
-_OF_THE_RUN = ("hydra.mode=", "hydra.run.dir=", "hydra.sweep.", "hydra/sweeper", "hydra.sweeper.", "hydra/launcher")
+_OF_THE_RUN = (
+    "hydra.mode=",
+    "hydra.run.dir=",
+    "hydra.sweep.",
+    "hydra/sweeper",
+    "hydra.sweeper.",
+    "hydra/launcher",
+)
 
 
 def folder_arguments() -> list[str]:
@@ -54,7 +64,8 @@ Others = list[tuple[Child, Path]]
 
 @contextmanager
 def other_ranks(devices: int | None, composed: Composed) -> Iterator[None]:
-    """Within the block this process is the first of `devices` ranks of a command, unless it is one of several already.
+    """Within the block this process is the first of `devices` ranks of a command, unless it is one
+    of several already.
 
     Raises:
         UsageError: a rank died; the line names it and the file of its output.
@@ -64,7 +75,9 @@ def other_ranks(devices: int | None, composed: Composed) -> Iterator[None]:
         return
     over = threading.Event()
     with ExitStack() as group:
-        first = Ranks(size=devices or 1, local_size=devices or 1, port=group.enter_context(reserved_port()))
+        first = Ranks(
+            size=devices or 1, local_size=devices or 1, port=group.enter_context(reserved_port())
+        )
         places = [replace(first, rank=rank, local_rank=rank) for rank in range(1, first.size)]
         others = [group.enter_context(_started(one, composed)) for one in places]
         group.callback(over.set)
@@ -85,7 +98,8 @@ def other_ranks(devices: int | None, composed: Composed) -> Iterator[None]:
 def reserved_port() -> Iterator[int]:
     """A port of this machine that no other program gets within the block.
 
-    A socket that is bound and does not listen keeps it. torch can listen there, for it asks for SO_REUSEADDR too.
+    A socket that is bound and does not listen keeps it. torch can listen there, for it asks for
+    SO_REUSEADDR too.
     """
     with socket.socket() as bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -95,7 +109,9 @@ def reserved_port() -> Iterator[int]:
 
 @contextmanager
 def _started(place: Ranks, composed: Composed) -> Iterator[tuple[Child, Path]]:
-    """The rank at `place` of a command, with the file of its output; it ends with all that it has started."""
+    """The rank at `place` of a command, with the file of its output;
+    it ends with all that it has started.
+    """
     folder = composed.folder / RANKS / str(place.rank)
     folder.mkdir(parents=True, exist_ok=True)
     output, own = folder / OUTPUT, f"hydra.run.dir={quoted(str(folder))}"
@@ -120,13 +136,24 @@ def _lost(others: Others) -> str:
 
 def _watch(others: Others, over: threading.Event) -> None:
     while not over.wait(0.2):
-        if (how := _lost(others)) and not over.wait(GRACE):  # the main thread waits for it, inside a library
+        if (how := _lost(others)) and not over.wait(
+            GRACE
+        ):  # the main thread waits for it, inside a library
             print(f"hexlit train: {how}", file=sys.stderr, flush=True)
             os._exit(2)
 
 
 def _overrides(hydra: DictConfig) -> list[str]:
     """The overrides of a command, without those of its own folder and sweep."""
-    folders = [source.path for source in hydra.runtime.config_sources if source.provider == "command-line"]
+    folders = [
+        source.path for source in hydra.runtime.config_sources if source.provider == "command-line"
+    ]
     flags = [part for folder in folders for part in ("--config-dir", str(folder))]
-    return [*flags, *(o for o in [*hydra.overrides.task, *hydra.overrides.hydra] if not o.startswith(_OF_THE_RUN))]
+    return [
+        *flags,
+        *(
+            o
+            for o in [*hydra.overrides.task, *hydra.overrides.hydra]
+            if not o.startswith(_OF_THE_RUN)
+        ),
+    ]

@@ -1,4 +1,6 @@
-"""`hexlit report`: the page of a run, match or strength run, a comparison of runs, and the results of a sweep."""
+"""`hexlit report`: the page of a run, match or strength run,
+a comparison of runs, and the results of a sweep.
+"""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +21,9 @@ class ReportConfig(Settings):
     runs: list[str] = field(default_factory=list)
     """Folders of runs to compare, instead of `folder`."""
     output: str | None = None
-    """File for the page of a run, match or strength run, or for the comparison of `runs`. None: `report.html` in the
-    folder, and `comparison.html` here."""
+    """File for the page of a run, match or strength run, or for the comparison of `runs`. None:
+    `report.html` in the folder, and `comparison.html` here.
+    """
     epochs: list[int] = number((), "[1, inf)")
     """Numbers of epochs in the table of costs. Empty: that of the run, and larger round ones."""
     price: float | None = number(None, "[0, inf)")
@@ -36,7 +39,9 @@ class ReportConfig(Settings):
     rows: int = number(20, "[1, inf)")
     """Trials in the table of a sweep."""
     wandb: str | None = None
-    """ENTITY/PROJECT on Weights & Biases; its page is written instead. With `json` it is printed, and not saved."""
+    """ENTITY/PROJECT on Weights & Biases; its page is written instead.
+    With `json` it is printed, and not saved.
+    """
 
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""

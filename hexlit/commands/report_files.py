@@ -1,4 +1,6 @@
-"""Reports written beside their subjects: a run of any task, a match, a strength run, or several runs."""
+"""Reports written beside their subjects: a run of any task,
+a match, a strength run, or several runs.
+"""
 
 import logging
 import os
@@ -46,9 +48,15 @@ def kind_of(folder: Path) -> str:
             return kind
     if (folder / ".hydra").is_dir():
         return RUN
-    if any(path.is_dir() and path.name.isdecimal() for path in folder.glob("[0-9]*")):  # jobs of a plain --multirun
+    if any(
+        path.is_dir() and path.name.isdecimal() for path in folder.glob("[0-9]*")
+    ):  # jobs of a plain --multirun
         return SWEEP
-    what = "there is no such folder" if not folder.is_dir() else "holds no run, sweep, match or strength run"
+    what = (
+        "there is no such folder"
+        if not folder.is_dir()
+        else "holds no run, sweep, match or strength run"
+    )
     raise UsageError(f"folder={folder}: {what}")
 
 
@@ -58,14 +66,22 @@ def newest(runs: Path) -> Path:
     Raises:
         UsageError: there is none.
     """
-    marks = [path for names in MARKS.values() for name in names for path in runs.glob(f"*/*/{name}")]
+    marks = [
+        path for names in MARKS.values() for name in names for path in runs.glob(f"*/*/{name}")
+    ]
     if not marks:
-        raise UsageError(f"folder=null: there is no run and no sweep below {runs}; name the folder of one")
+        raise UsageError(
+            f"folder=null: there is no run and no sweep below {runs}; name the folder of one"
+        )
     return max(marks, key=lambda path: path.stat().st_mtime_ns).parent
 
 
 def write_report(
-    folder: Path, output: str | Path | None = None, *, epochs: Sequence[int] = (), price: float | None = None
+    folder: Path,
+    output: str | Path | None = None,
+    *,
+    epochs: Sequence[int] = (),
+    price: float | None = None,
 ) -> tuple[Path, Sequence[str]]:
     """Write the page of the run, match or strength run in `folder`.
 
@@ -79,7 +95,8 @@ def write_report(
         The file, and what of the run's files cannot be read, one line each.
 
     Raises:
-        UsageError: the folder holds nothing with a report, or its results have values of other types.
+        UsageError: the folder holds nothing with a report, or its results have values of other
+            types.
         OSError: the file cannot be written.
     """
     path, kind, unread = Path(output or folder / PAGE_FILE), kind_of(folder), list[str]()
@@ -89,7 +106,11 @@ def write_report(
             unread += files.unread
             page = run_report(files, path, epochs, price)
         else:
-            page = match_report(folder) if kind == MATCH else strength_page(document_of(folder, STRENGTH))
+            page = (
+                match_report(folder)
+                if kind == MATCH
+                else strength_page(document_of(folder, STRENGTH))
+            )
         text = render(page)
     write_text_atomic(path, text)
     return path, unread
@@ -97,7 +118,8 @@ def write_report(
 
 @contextmanager
 def own_values(folder: Path, kind: str) -> Iterator[None]:
-    """Refuse results in `folder` that no run, match or strength run writes, where the block fails on them.
+    """Refuse results in `folder` that no run, match or strength run writes, where the block fails
+    on them.
 
     Raises:
         UsageError: it does so.
@@ -108,7 +130,9 @@ def own_values(folder: Path, kind: str) -> Iterator[None]:
         if isinstance(error, UsageError) and str(folder) in str(error):
             raise
         reason = f"{type(error).__name__}: {error}"[:200]
-        raise UsageError(f"{folder}: {MARKS[kind][0]} holds values that no {kind} writes ({reason})") from error
+        raise UsageError(
+            f"{folder}: {MARKS[kind][0]} holds values that no {kind} writes ({reason})"
+        ) from error
 
 
 def write_beside(folder: Path) -> Path | None:
@@ -120,14 +144,25 @@ def write_beside(folder: Path) -> Path | None:
         return write_report(folder)[0]
     except Exception as error:  # a full disk, a missing font: the results are on disk already
         reason = f"{type(error).__name__}: {error}"
-        log.warning("report.html was not written (%s); hexlit report %s tries again", reason, folder)
+        log.warning(
+            "report.html was not written (%s); hexlit report %s tries again", reason, folder
+        )
         return None
 
 
-def run_report(files: RunFiles, path: Path, epochs: Sequence[int] = (), price: float | None = None) -> Page:
+def run_report(
+    files: RunFiles, path: Path, epochs: Sequence[int] = (), price: float | None = None
+) -> Page:
     """The report of a run, with the sections of its task, for the file `path`."""
-    above = next((up for name in ("..", "../..") if ((up := files.folder / name) / "sweep.json").is_file()), None)
-    links = {} if above is None else {"The sweep": Path(os.path.relpath(above / PAGE_FILE, path.parent)).as_posix()}
+    above = next(
+        (up for name in ("..", "../..") if ((up := files.folder / name) / "sweep.json").is_file()),
+        None,
+    )
+    links = (
+        {}
+        if above is None
+        else {"The sweep": Path(os.path.relpath(above / PAGE_FILE, path.parent)).as_posix()}
+    )
     entry = known_tasks().get(files.task)
     sections = [] if entry is None or entry.report is None else resolve_name(entry.report)(files)
     return run_page(files, sections, epochs=epochs, price=price, links=links)
@@ -142,12 +177,16 @@ def document_of(folder: Path, kind: str) -> dict[str, Any]:
     document = read_json(folder / MARKS[kind][0])
     if not document:
         command = "train" if kind == RUN else kind
-        raise UsageError(f"{folder}: has no whole {MARKS[kind][0]}; continue with hexlit {command} resume={folder}")
+        raise UsageError(
+            f"{folder}: has no whole {MARKS[kind][0]}; continue with hexlit {command} resume={folder}"
+        )
     return document
 
 
 def match_report(folder: Path) -> Page:
-    """The report of the match in `folder`; `UsageError` if it has not ended, or its files cannot be read."""
+    """The report of the match in `folder`;
+    `UsageError` if it has not ended, or its files cannot be read.
+    """
     document = document_of(folder, MATCH)
     games = games_of(folder / "games.csv", document["board"])
     return match_page(document, games, str(folder), read_run(folder).settings())
@@ -160,9 +199,14 @@ def games_of(path: Path, size: int) -> list[GameRecord]:
 
 
 def write_comparison(
-    folders: Sequence[Path], output: str | Path | None = None, *, epochs: Sequence[int] = (), price: float | None = None
+    folders: Sequence[Path],
+    output: str | Path | None = None,
+    *,
+    epochs: Sequence[int] = (),
+    price: float | None = None,
 ) -> Path:
-    """Write a page with the runs in `folders` side by side to the file `output`; None: `comparison.html` here.
+    """Write a page with the runs in `folders` side by side to the file `output`; None:
+    `comparison.html` here.
 
     Raises:
         UsageError: fewer than two folders, or one that holds no run.
@@ -177,7 +221,10 @@ def write_comparison(
     several = len({files.name for files in result}) < len(result)
     runs: list[ComparedRun] = []
     for files in result:
-        page, name = files.folder / PAGE_FILE, f"{files.name} {files.folder}" if several else files.name
+        page, name = (
+            files.folder / PAGE_FILE,
+            f"{files.name} {files.folder}" if several else files.name,
+        )
         link = Path(os.path.relpath(page, output.parent)).as_posix() if page.is_file() else None
         runs.append(ComparedRun(name, files, link))
     with own_values(Path(" ".join(map(str, folders))), RUN):

@@ -12,7 +12,14 @@ from urllib.request import urlopen
 from rich.console import Console
 
 from hexlit.commands.command_line import as_json
-from hexlit.commands.report_files import SWEEP, document_of, kind_of, newest, write_comparison, write_report
+from hexlit.commands.report_files import (
+    SWEEP,
+    document_of,
+    kind_of,
+    newest,
+    write_comparison,
+    write_report,
+)
 from hexlit.errors import UsageError
 from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
@@ -27,14 +34,18 @@ if TYPE_CHECKING:
 
 
 def report(settings: "ReportConfig") -> bool:
-    """Write the requested pages, and print where they are; returns whether all of the results can be read."""
+    """Write the requested pages, and print where they are;
+    returns whether all of the results can be read.
+    """
     if settings.wandb is not None:
         save_dashboard(settings.wandb, settings.json)
         return True
     unread: Sequence[str] = ()
     if settings.runs:
         folders = [Path(one) for one in settings.runs]
-        path = write_comparison(folders, settings.output, epochs=settings.epochs, price=settings.price)
+        path = write_comparison(
+            folders, settings.output, epochs=settings.epochs, price=settings.price
+        )
     else:
         folder = newest(Path("runs")) if settings.folder is None else Path(settings.folder)
         kind = kind_of(folder)
@@ -46,17 +57,27 @@ def report(settings: "ReportConfig") -> bool:
         if settings.json:
             print(as_json(document_of(folder, kind)))
             return True
-        path, unread = write_report(folder, settings.output, epochs=settings.epochs, price=settings.price)
+        path, unread = write_report(
+            folder, settings.output, epochs=settings.epochs, price=settings.price
+        )
     console = Console()
     for line in (str(path), *(f"{folder}: {line}" for line in unread)):
-        console.print(line, style="" if line == str(path) else "red", soft_wrap=True, markup=False, highlight=False)
+        console.print(
+            line,
+            style="" if line == str(path) else "red",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )
     return not unread
 
 
 def report_sweep(folder: Path, settings: "ReportConfig") -> None:
     """Read the sweep, write its results into its folder, and print them."""
     if settings.output is not None:
-        raise UsageError(f"output={settings.output}: the page of a sweep links to its trials; it stays in {folder}")
+        raise UsageError(
+            f"output={settings.output}: the page of a sweep links to its trials; it stays in {folder}"
+        )
     if settings.json:
         print(as_json(as_document(read_results(folder))))
         return
@@ -66,7 +87,10 @@ def report_sweep(folder: Path, settings: "ReportConfig") -> None:
     try:
         results, obstacle = write_results(folder, settings.figures), ""
     except OSError as error:  # somebody else's folder
-        results, obstacle = read_results(folder), f"nothing was written: {error.strerror} ({folder})"
+        results, obstacle = (
+            read_results(folder),
+            f"nothing was written: {error.strerror} ({folder})",
+        )
     document = as_document(results)
     show(sweep_page(document, together=True), console, rows=settings.rows)
     line = obstacle or f"Everything of this sweep: {document['folder']}"
@@ -80,7 +104,8 @@ def watch(folder: Path, every: float, console: Console) -> None:
         while True:
             results = read_results(folder)
             display.update(as_document(results))
-            # A plain --multirun has no process of its own: between two of its jobs none runs for an instant.
+            # A plain --multirun has no process of its own: between two of its jobs none runs for an
+            # instant.
             idle = 0 if results.state == GOING_ON else idle + 1
             if idle == (1 if results.tuned else 2):
                 return
@@ -88,10 +113,12 @@ def watch(folder: Path, every: float, console: Console) -> None:
 
 
 def save_dashboard(target: str, printed: bool) -> None:
-    """Save the workspace of `target`, and print where it is; with `printed` print its content and save nothing.
+    """Save the workspace of `target`, and print where it is; with `printed` print its content and
+    save nothing.
 
     Raises:
-        UsageError: `target` is not ENTITY/PROJECT, a package or a key is missing, or W&B cannot be reached.
+        UsageError: `target` is not ENTITY/PROJECT, a package or a key is missing, or W&B cannot be
+            reached.
     """
     entity, slash, project = target.partition("/")
     if not entity or not slash:
@@ -102,7 +129,9 @@ def save_dashboard(target: str, printed: bool) -> None:
 
     workspace = build_workspace(entity, project)
     if printed:
-        print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))
+        print(
+            workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2)
+        )
         return
     import wandb
 
@@ -115,5 +144,7 @@ def save_dashboard(target: str, printed: bool) -> None:
             workspace.save()
     except Exception as error:  # the client and the server may raise anything
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise UsageError(f"wandb={target}: not saved ({reason}); json=true shows the page here") from error
+        raise UsageError(
+            f"wandb={target}: not saved ({reason}); json=true shows the page here"
+        ) from error
     print(f"saved: {workspace.url}")

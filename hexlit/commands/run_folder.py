@@ -1,7 +1,8 @@
-"""The folder of a run: the id in its name, its settings in `.hydra/`, and how a command continues in it.
+"""The folder of a run: the id in its name, its settings in `.hydra/`, and how a command continues
+in it.
 
-Hydra would write `.hydra/` at every start, before any check, and a kill there leaves its files empty; so
-`hydra.output_subdir=null` switches that off, and each file is replaced in one step here.
+Hydra would write `.hydra/` at every start, before any check, and a kill there leaves its files
+empty; so `hydra.output_subdir=null` switches that off, and each file is replaced in one step here.
 """
 
 import contextlib
@@ -30,7 +31,9 @@ from hexlit.tuning.sweep_folder import read_yaml
 SETTINGS, OVERRIDES = ".hydra", "overrides.yaml"
 """Folder of the settings in that of a run, and the file of its overrides there."""
 
-OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), use_cache=True, replace=True)
+OmegaConf.register_new_resolver(
+    "hexlit.run_id", lambda: secrets.token_hex(3), use_cache=True, replace=True
+)
 
 
 def resumed_folder(argv: list[str]) -> Path | None:
@@ -39,16 +42,24 @@ def resumed_folder(argv: list[str]) -> Path | None:
     Raises:
         UsageError: it is empty, or no path can have this name.
     """
-    folders = [argument.removeprefix("resume=").strip("'\"") for argument in argv if argument.startswith("resume=")]
+    folders = [
+        argument.removeprefix("resume=").strip("'\"")
+        for argument in argv
+        if argument.startswith("resume=")
+    ]
     if not folders or folders[-1] == "null":
         return None
     if not folders[-1]:
-        raise UsageError("resume=: the value is empty; resume=FOLDER continues a run, resume=null begins a new one")
+        raise UsageError(
+            "resume=: the value is empty; resume=FOLDER continues a run, resume=null begins a new one"
+        )
     return Path(folders[-1]).absolute()
 
 
 def resumable(command: str, folder: Path, overrides: Sequence[str]) -> AbstractContextManager[None]:
-    """Within the block, an interruption prints how `command`, started with `overrides`, continues in `folder`."""
+    """Within the block, an interruption prints how `command`,
+    started with `overrides`, continues in `folder`.
+    """
     path = os.path.relpath(folder)
     typed_again = [override for override in overrides if runs_code(override)]
     again = shlex.join([f"resume={path}", *typed_again])
@@ -56,7 +67,9 @@ def resumable(command: str, folder: Path, overrides: Sequence[str]) -> AbstractC
 
 
 def settings_writer(composed: Composed) -> Callable[[], None]:
-    """A function that writes the settings of the command `composed` into its folder at its first call."""
+    """A function that writes the settings of the
+    command `composed` into its folder at its first call.
+    """
     theirs = {"hydra": OmegaConf.to_container(composed.hydra, enum_to_str=True)}
     contents = {"config.yaml": composed.config, "hydra.yaml": theirs, OVERRIDES: composed.overrides}
     texts = {name: OmegaConf.to_yaml(content) for name, content in contents.items()}
@@ -77,9 +90,19 @@ def read_overrides(folder: Path) -> list[str]:
     """
     path = folder / SETTINGS / OVERRIDES
     if not path.is_file():
-        below = max(folder.glob(f"*/{SETTINGS}/{OVERRIDES}"), key=lambda file: file.stat().st_mtime, default=None)
-        latest = "" if below is None else f"; the latest run in it is resume={os.path.relpath(below.parent.parent)}"
-        raise UsageError(f"resume={folder}: no folder of a run (a run keeps its settings in {SETTINGS}){latest}")
+        below = max(
+            folder.glob(f"*/{SETTINGS}/{OVERRIDES}"),
+            key=lambda file: file.stat().st_mtime,
+            default=None,
+        )
+        latest = (
+            ""
+            if below is None
+            else f"; the latest run in it is resume={os.path.relpath(below.parent.parent)}"
+        )
+        raise UsageError(
+            f"resume={folder}: no folder of a run (a run keeps its settings in {SETTINGS}){latest}"
+        )
     result = read_yaml(path)
     if not isinstance(result, list) or not all(isinstance(entry, str) for entry in result):
         raise UsageError(f"{path}: not a list of overrides; restore the file, or start a new run")
@@ -87,7 +110,8 @@ def read_overrides(folder: Path) -> list[str]:
 
 
 def resumed_arguments(argv: list[str], may_change: Sequence[str] = ()) -> list[str]:
-    """`argv`; with `resume=FOLDER`, the overrides of that run, then those of `argv`, in that folder.
+    """`argv`; with `resume=FOLDER`, the overrides of that run, then those of `argv`, in that
+    folder.
 
     With `may_change` other overrides than those that begin so are refused.
 
@@ -104,11 +128,17 @@ def resumed_arguments(argv: list[str], may_change: Sequence[str] = ()) -> list[s
             rule = f"what may change begins with {', '.join(may_change)}"
             raise UsageError(f"{argument}: {folder} continues with its own settings; {rule}")
     earlier = trusted(saved, typed, folder / SETTINGS / OVERRIDES, "resume")
-    return [*earlier, *typed, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
+    return [
+        *earlier,
+        *typed,
+        f"resume={quoted(str(folder))}",
+        f"hydra.run.dir={quoted(str(folder))}",
+    ]
 
 
 def requeued(folder: Path) -> str | None:
-    """The value of `resume` that continues the run in `folder`; None unless Slurm has started this job again.
+    """The value of `resume` that continues the run in `folder`; None unless Slurm has started this
+    job again.
 
     Slurm does so after a job's time limit, or the loss of its machine.
     """
@@ -124,7 +154,9 @@ _WITHOUT_WORTH = {LOCK, "multirun.yaml", "phases.csv"}
 
 
 class Refused(BaseException):
-    """Carries an error out of a task or a callback, past Hydra's "Error executing job with overrides"."""
+    """Carries an error out of a task or a callback,
+    past Hydra's "Error executing job with overrides".
+    """
 
     def __init__(self, error: Exception, *, mistake: bool = True) -> None:
         """`mistake`: it is the user's, no bug."""
@@ -136,7 +168,9 @@ _held: list[tuple[Path, FolderLock, list[Path]]] = []
 
 
 class Claim(Callback):
-    """Holds the folder of a run, or of a plain sweep, before Hydra makes a file there. Hydra makes it from `conf/`."""
+    """Holds the folder of a run, or of a plain sweep,
+    before Hydra makes a file there. Hydra makes it from `conf/`.
+    """
 
     def on_run_start(self, config: DictConfig, **kwargs: Any) -> None:
         """A single run is about to begin, or to continue."""
@@ -171,14 +205,20 @@ def folder() -> Path | None:
 
 
 def check() -> None:
-    """Check that the held folders still exist; raises `UsageError` if one was removed, or replaced by another."""
+    """Check that the held folders still exist;
+    raises `UsageError` if one was removed, or replaced by another.
+    """
     for folder, lock, _ in _held:
         if not lock.stands():
-            raise UsageError(f"{folder}: the folder was removed while this command was at work in it")
+            raise UsageError(
+                f"{folder}: the folder was removed while this command was at work in it"
+            )
 
 
 def leave(*, refused: bool) -> None:
-    """Release all folders of this process; with `refused` remove folders that were made for nothing."""
+    """Release all folders of this process;
+    with `refused` remove folders that were made for nothing.
+    """
     while _held:
         folder, lock, made = _held.pop()
         if refused and made and lock.stands() and _bare(folder):
@@ -199,4 +239,7 @@ def _claim_or_refuse(folder: Path, *, below: bool = True) -> None:
 def _bare(folder: Path) -> bool:
     """Whether `folder` has no work of a run: settings, a log and a lock do not count."""
     files = [path for path in folder.rglob("*") if not path.is_dir()]
-    return all(path.name in _WITHOUT_WORTH or path.suffix == ".log" or path.parent.name == ".hydra" for path in files)
+    return all(
+        path.name in _WITHOUT_WORTH or path.suffix == ".log" or path.parent.name == ".hydra"
+        for path in files
+    )

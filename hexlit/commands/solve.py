@@ -1,4 +1,6 @@
-"""`hexlit solve`: the exact winner of a position and every winning move, the map of all openings, or a proof."""
+"""`hexlit solve`: the exact winner of a position and every winning move,
+the map of all openings, or a proof.
+"""
 
 import json
 from collections.abc import Callable
@@ -46,12 +48,17 @@ class SolveConfig(Settings):
     threads: int | None = number(None, "[1, 1024]")
     """Threads that search together. Null: one for each core."""
     memory: float | None = number(None, "[0.001, 1e6]", unit="GiB")
-    """Memory for the table of proofs. Null: 0.25; openings and certificates of 8 rows take half of the free, to 8."""
+    """Memory for the table of proofs. Null: 0.25;
+    openings and certificates of 8 rows take half of the free, to 8.
+    """
     checkpoint: str | None = None
-    """Network that orders the moves of costly positions: a checkpoint, the folder of a run, or such as `hexlit:large`.
-    It changes no answer. Null: a small learned function alone orders them."""
+    """Network that orders the moves of costly positions: a checkpoint, the folder of a run, or such
+    as `hexlit:large`. It changes no answer. Null: a small learned function alone orders them.
+    """
     certificate: str | None = None
-    """File for the winner's strategy, which a checker can follow without the solver. Only the winner is searched."""
+    """File for the winner's strategy,
+    which a checker can follow without the solver. Only the winner is searched.
+    """
     json: bool = False
     """Whether to print one JSON object instead of text."""
 
@@ -59,13 +66,21 @@ class SolveConfig(Settings):
         """Refuse moves from two places."""
         super().__post_init__()
         if self.file is not None and self.moves:
-            raise UsageError(f"file={self.file} moves={self.moves}: the file has the moves; give one of the two")
+            raise UsageError(
+                f"file={self.file} moves={self.moves}: the file has the moves; give one of the two"
+            )
         if self.move is not None and self.file is None:
-            raise UsageError(f"move={self.move}: a number of the file's moves, beside file=GAME.sgf")
+            raise UsageError(
+                f"move={self.move}: a number of the file's moves, beside file=GAME.sgf"
+            )
         if self.openings and (self.moves or self.file or self.certificate):
-            raise UsageError("openings=true: the empty board, without moves=, file= and certificate=")
+            raise UsageError(
+                "openings=true: the empty board, without moves=, file= and certificate="
+            )
         if (self.output or self.resume) and not self.openings:
-            raise UsageError(f"{'output' if self.output else 'resume'}=: the folder of openings=true")
+            raise UsageError(
+                f"{'output' if self.output else 'resume'}=: the folder of openings=true"
+            )
         if self.output and self.resume:
             raise UsageError(f"output={self.output} resume={self.resume}: give one of the two")
 
@@ -78,7 +93,9 @@ def solve(settings: SolveConfig) -> None:
         solve_openings(settings)
         return
     file, moves = settings.file, settings.moves
-    position = position_of_file(file, settings.move) if file else GameBoard(settings.board, moves=moves)
+    position = (
+        position_of_file(file, settings.move) if file else GameBoard(settings.board, moves=moves)
+    )
     if position.winner:
         raise UsageError(f"the game is over, {_NAMES[position.winner]} has won: name fewer moves")
     if settings.certificate:
@@ -88,7 +105,9 @@ def solve(settings: SolveConfig) -> None:
 
     def state() -> tuple[str, float]:
         settled, moves = solver.progress
-        return f"solving · {settled} of {moves} moves · {solver.nodes:,} nodes", settled / (moves or 1)
+        return f"solving · {settled} of {moves} moves · {solver.nodes:,} nodes", settled / (
+            moves or 1
+        )
 
     solution = with_progress(lambda: solver.solve(position.cells, position.to_move), state)
     if settings.json:
@@ -113,7 +132,9 @@ def position_of_file(file: str, move: int | None) -> "Position":
     if move is not None and move > played:
         raise UsageError(f"move={move}: the game of {file} has {played} moves")
     if position.size > LARGEST_BOARD:
-        raise UsageError(f"file={file}: a board of {position.size}; positions are solved up to {LARGEST_BOARD}")
+        raise UsageError(
+            f"file={file}: a board of {position.size}; positions are solved up to {LARGEST_BOARD}"
+        )
     return position
 
 
@@ -124,9 +145,16 @@ def certify(position: "GameBoard | Position", settings: SolveConfig, path: Path)
     solver = new_solver(position.size, settings)
     proof = Certificate(solver, position.cells, position.to_move)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with_progress(proof.prove, lambda: (f"proving · {solver.nodes:,} nodes · {len(proof.claims.all):,} claims", 0.0))
+    with_progress(
+        proof.prove,
+        lambda: (f"proving · {solver.nodes:,} nodes · {len(proof.claims.all):,} claims", 0.0),
+    )
     answer = {"winner": _NAMES[proof.winner], "first": proof.first, "claims": proof.write(path)}
-    print(json.dumps(answer) if settings.json else "{winner} wins: {claims:,} claims in {0}".format(path, **answer))
+    print(
+        json.dumps(answer)
+        if settings.json
+        else "{winner} wins: {claims:,} claims in {0}".format(path, **answer)
+    )
 
 
 def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
@@ -145,7 +173,9 @@ def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
     if memory is None and (settings.openings or settings.certificate) and size == LARGEST_BOARD:
         memory = min(8.0, free / 2)
     rows = None if memory is None else int(memory * 2**30 / ROW_BYTES)
-    solver = ExactSolver(size, rows, settings.threads or usable_cores(), Ingredients(stones=not settings.certificate))
+    solver = ExactSolver(
+        size, rows, settings.threads or usable_cores(), Ingredients(stones=not settings.certificate)
+    )
     if settings.checkpoint is not None:
         solver.policy = network_policy(settings.checkpoint, size)
     return solver
@@ -165,8 +195,14 @@ def network_policy(checkpoint: str, size: int) -> "Policy":
     from hexlit.nets.evaluator import answers
 
     make, _, knows_swap = networks_by_board(checkpoint, size, AcceleratorConfig())
-    evaluator, mover, actions = make(size, knows_swap(size), 1), np.ones(1, np.int8), size**2 + knows_swap(size)
-    return lambda cells: answers(evaluator.evaluate, encode(cells[None], mover), 1, actions)[0][0, : size**2]
+    evaluator, mover, actions = (
+        make(size, knows_swap(size), 1),
+        np.ones(1, np.int8),
+        size**2 + knows_swap(size),
+    )
+    return lambda cells: answers(evaluator.evaluate, encode(cells[None], mover), 1, actions)[0][
+        0, : size**2
+    ]
 
 
 def solve_openings(settings: SolveConfig) -> None:
@@ -198,7 +234,9 @@ def solve_openings(settings: SolveConfig) -> None:
 
 
 def with_progress(work: Callable[[], T], state: Callable[[], tuple[str, float]]) -> T:
-    """Do `work` while a terminal shows its `state`: what is being done, and the share that is done."""
+    """Do `work` while a terminal shows its `state`:
+    what is being done, and the share that is done.
+    """
     from multiprocessing.pool import ThreadPool
 
     from hexlit.commands.kernels import compile_solver
@@ -241,7 +279,9 @@ def as_json(board: "GameBoard | Position", solution: "Solution") -> dict[str, ob
 
 
 def as_text(board: "GameBoard | Position", solution: "Solution") -> Text:
-    """The answer for a person: the board with its winning moves marked, then the result in words."""
+    """The answer for a person:
+    the board with its winning moves marked, then the result in words.
+    """
     from hexlit.hex.notation import format_moves
     from hexlit.reporting.board import SIDES, draw_board
 
@@ -254,7 +294,9 @@ def as_text(board: "GameBoard | Position", solution: "Solution") -> Text:
         f"winning moves  {moves}",
         f"effort         {solution.nodes:,} nodes, {solution.seconds:.3f} s",
     ]
-    return Text("\n").join([draw_board(board.cells, board.size, marks=solution.winning_moves), *map(Text, told)])
+    return Text("\n").join(
+        [draw_board(board.cells, board.size, marks=solution.winning_moves), *map(Text, told)]
+    )
 
 
 main = command("solve", SolveConfig, solve)

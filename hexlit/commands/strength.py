@@ -17,7 +17,16 @@ from hexlit.settings import Settings, check_word, number, one_of
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
 
-MAY_CHANGE = ("json=", "markdown=", "report=", "accelerator", "logger", "where=", "workers=", "ray.")
+MAY_CHANGE = (
+    "json=",
+    "markdown=",
+    "report=",
+    "accelerator",
+    "logger",
+    "where=",
+    "workers=",
+    "ray.",
+)
 """Beginnings of the overrides that a resumed measurement takes."""
 _OF_COMMAND = {"checkpoint", "what", "json", "markdown", "output", "resume"}
 """Settings that `evaluate` does not take."""
@@ -28,21 +37,30 @@ class StrengthConfig(Settings):
     """Settings of `hexlit strength`."""
 
     checkpoint: str = MISSING
-    """Checkpoint, the folder of a run (its best checkpoint, else its last), or a packaged network: `hexlit:small`."""
+    """Checkpoint, the folder of a run (its best checkpoint,
+    else its last), or a packaged network: `hexlit:small`.
+    """
     what: str = one_of(("truth", "perfect", "search"), "truth")
-    """Subject of the measurement. `truth`: openings, optimality and calibration against the exact solver. `perfect`:
-    Elo below perfect play, by games against the solver. `search`: strength and cost of searches."""
+    """Subject of the measurement. `truth`: openings, optimality and calibration against the exact
+    solver. `perfect`: Elo below perfect play, by games against the solver. `search`: strength and
+    cost of searches.
+    """
     board: int | None = number(None, BOARDS)
     """Rows of the board. Null: the network's own board."""
     simulations: list[int] = number([16, 64, 256], f"[1, {MOST_SIMULATIONS}]")
-    """Simulations per move; each number is measured separately. `truth` also measures the network without search."""
+    """Simulations per move; each number is measured separately.
+    `truth` also measures the network without search.
+    """
     positions: int = number(1000, "[1, inf)")
     """Solved positions of each kind: from games, and with stones on random cells."""
     leaves: list[int] = number([4, 8, 16], f"[2, {MOST_LEAVES}]")
-    """Leaves of one tree that are evaluated together, for `what=search`; each number is measured."""
+    """Leaves of one tree that are evaluated together,
+    for `what=search`; each number is measured.
+    """
     pairs: int = number(50, "[1, inf)")
-    """Distinct openings of a match, for `what=perfect` and `search`; each is played twice. `perfect` takes those of one
-    stone first."""
+    """Distinct openings of a match, for `what=perfect` and `search`; each is played twice.
+    `perfect` takes those of one stone first.
+    """
     games: int | None = number(None, "[1, inf)")
     """Positions searched at the same time. Null: the device's default."""
     seconds: float = number(1.0, "(0, inf)", unit="seconds")
@@ -60,7 +78,9 @@ class StrengthConfig(Settings):
     resume: str | None = None
     """Folder of an interrupted measurement to continue. Its measured parts are kept."""
     where: str = one_of(PLACES, "here")
-    """Place of the work, for `what=truth`: `here` (this process) or `ray` (the cluster of the section `ray`)."""
+    """Place of the work, for `what=truth`:
+    `here` (this process) or `ray` (the cluster of the section `ray`).
+    """
     workers: int = number(2, "[1, inf)")
     """Number of tasks of the cluster at a time; each judges `games` positions at a time."""
     ray: RayConfig = field(default_factory=RayConfig)
@@ -73,7 +93,9 @@ class StrengthConfig(Settings):
         super().__post_init__()
         refuse_tensorboard(self.logger)
         if self.where == "ray" and self.what == "search":
-            raise UsageError("where=ray: what=search measures the speed of this machine; leave one of them out")
+            raise UsageError(
+                "where=ray: what=search measures the speed of this machine; leave one of them out"
+            )
         if not self.simulations:
             raise UsageError("simulations=[]: name at least one number, such as [16,64,256]")
         if self.json and self.markdown:
@@ -81,18 +103,22 @@ class StrengthConfig(Settings):
 
 
 def arguments(argv: list[str]) -> list[str]:
-    """`argv` for Hydra, with the folder; with `resume=FOLDER` the settings of that measurement, then those of `argv`.
+    """`argv` for Hydra, with the folder; with `resume=FOLDER` the settings of that measurement,
+    then those of `argv`.
 
     Raises:
         UsageError: the folder holds no measurement, or the overrides change its settings.
     """
-    folders = [word.removeprefix("output=").strip("'\"") for word in argv if word.startswith("output=")]
+    folders = [
+        word.removeprefix("output=").strip("'\"") for word in argv if word.startswith("output=")
+    ]
     place = [f"hydra.run.dir={quoted(folders[-1])}"] if folders and folders[-1] != "null" else []
     return resumed_arguments([*argv, *place] if resumed_folder(argv) is None else argv, MAY_CHANGE)
 
 
 def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
-    """Measure the network of `checkpoint` against the exact truth, with the `settings` of `StrengthConfig`.
+    """Measure the network of `checkpoint` against the exact truth, with the `settings` of
+    `StrengthConfig`.
 
     Nothing is printed or written.
 

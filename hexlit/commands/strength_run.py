@@ -1,7 +1,8 @@
-"""A strength run: its measurements, the parts that its folder keeps, and its document, printed and tracked.
+"""A strength run: its measurements, the parts that its folder keeps, and its document, printed and
+tracked.
 
-`parts.json` is there from the beginning, with the settings in `.hydra/`: `resume=FOLDER` measures only the others. It
-goes when `strength.json` is whole.
+`parts.json` is there from the beginning, with the settings in `.hydra/`: `resume=FOLDER` measures
+only the others. It goes when `strength.json` is whole.
 """
 
 import hashlib
@@ -15,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.arena import measures
 from hexlit.arena.matches import most_openings
-from hexlit.arena.measures import OPENING_PLIES, Document, Part, Thoroughness, measure_variant, variants
+from hexlit.arena.measures import (
+    OPENING_PLIES,
+    Document,
+    Part,
+    Thoroughness,
+    measure_variant,
+    variants,
+)
 from hexlit.arena.positions import LIMITS, game_positions, limits_of, random_positions
 from hexlit.commands.command_line import as_json, print_results, refuse_unused, track
 from hexlit.commands.composing import Composed
@@ -53,7 +61,9 @@ def strength(settings: "StrengthConfig", composed: Composed) -> None:
     """Run the requested measurement, or its missing parts, save it and print it."""
     refuse_unused(settings, composed.overrides)
     folder = composed.folder
-    finished = settings.resume and (folder / RESULTS_FILE).exists() and not (folder / PARTS_FILE).exists()
+    finished = (
+        settings.resume and (folder / RESULTS_FILE).exists() and not (folder / PARTS_FILE).exists()
+    )
     document = document_of(folder, STRENGTH) if finished else measured(settings, composed)
     with own_values(folder, STRENGTH) if finished else nullcontext():
         page = strength_page(document)
@@ -64,11 +74,15 @@ def strength(settings: "StrengthConfig", composed: Composed) -> None:
     console = terminal(wide=150)
     print_results(settings, document, page, console)
     if not (settings.json or settings.markdown):
-        console.print(f"\nwritten to {os.path.relpath(folder)}", style="dim", soft_wrap=True, markup=False)
+        console.print(
+            f"\nwritten to {os.path.relpath(folder)}", style="dim", soft_wrap=True, markup=False
+        )
 
 
 def measured(settings: "StrengthConfig", composed: Composed) -> Document:
-    """Measure what the run in the folder of `composed` lacks; each part, each row and the whole are saved at once."""
+    """Measure what the run in the folder of `composed` lacks;
+    each part, each row and the whole are saved at once.
+    """
     folder = composed.folder
     loaded = network_of(settings)  # may be refused before anything is written
     if settings.resume is None:
@@ -76,7 +90,12 @@ def measured(settings: "StrengthConfig", composed: Composed) -> Document:
     measure = measure_search if settings.what == "search" else measure_truth
     with resumable("hexlit strength", folder, composed.overrides), work_bar("measuring") as advance:
         evaluators, games, facts = subject(settings, loaded)
-        parts = Parts(folder, network_file(settings.checkpoint), facts["device"], resume=settings.resume is not None)
+        parts = Parts(
+            folder,
+            network_file(settings.checkpoint),
+            facts["device"],
+            resume=settings.resume is not None,
+        )
         for result in measure(settings, evaluators, games, advance, parts):
             document = {**facts, "device": parts.devices, **result}
             write_text_atomic(folder / RESULTS_FILE, as_json(document) + "\n")
@@ -90,9 +109,13 @@ def measured(settings: "StrengthConfig", composed: Composed) -> Document:
 
 
 def evaluated(settings: "StrengthConfig") -> Document:
-    """The measures of the network of `settings` against the exact truth; nothing is printed or written."""
+    """The measures of the network of `settings` against the exact truth;
+    nothing is printed or written.
+    """
     evaluators, games, facts = subject(settings, network_of(settings))
-    (result,) = measure_truth(settings, evaluators, games, lambda what, share: None, measures.measured_now)
+    (result,) = measure_truth(
+        settings, evaluators, games, lambda what, share: None, measures.measured_now
+    )
     return facts | result
 
 
@@ -107,7 +130,9 @@ def network_of(settings: "StrengthConfig") -> LoadedNetwork:
     if settings.what == "truth":
         limits_of(size)
     elif size < 3 or (settings.what == "perfect" and size > 7):
-        raise UsageError(f"board={size}: what={settings.what} needs 3 rows or more, what=perfect up to 7")
+        raise UsageError(
+            f"board={size}: what={settings.what} needs 3 rows or more, what=perfect up to 7"
+        )
     return loaded
 
 
@@ -115,18 +140,30 @@ def subject(settings: "StrengthConfig", loaded: LoadedNetwork) -> tuple[Evaluato
     """What is measured, on a device whose settings are applied.
 
     Returns:
-        The network's evaluators, the number of positions searched at the same time, and the facts of the document.
+        The network's evaluators, the number of positions searched at the same time, and the facts
+        of the document.
     """
     size = settings.board or loaded.size
     profile = applied_profile(settings.accelerator)
-    evaluators, games = Evaluators(loaded, size, profile), settings.games or profile.evaluation_batch
-    device, workers = f"{settings.ray.device}, {settings.ray.threads} threads", settings.workers  # of each task
+    evaluators, games = (
+        Evaluators(loaded, size, profile),
+        settings.games or profile.evaluation_batch,
+    )
+    device, workers = (
+        f"{settings.ray.device}, {settings.ray.threads} threads",
+        settings.workers,
+    )  # of each task
     if settings.where == "here":
         evaluator = evaluators(games)
         backend = f"{evaluator.backend} {str(evaluator.dtype).removeprefix('torch.')}"
         device, workers = f"{profile.device}, {profile.threads} threads, {backend}", 0
     facts = {name: getattr(settings, name) for name in ("what", "checkpoint", "seed", "where")}
-    facts |= {"search": asdict(settings.search), "trained_on": loaded.size, "board": size, "swap": loaded.swap}
+    facts |= {
+        "search": asdict(settings.search),
+        "trained_on": loaded.size,
+        "board": size,
+        "swap": loaded.swap,
+    }
     facts |= {"games": games, "workers": workers, "device": device, "versions": versions()}
     return evaluators, games, facts
 
@@ -134,31 +171,50 @@ def subject(settings: "StrengthConfig", loaded: LoadedNetwork) -> tuple[Evaluato
 def measure_truth(
     settings: "StrengthConfig", evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
-    """Openings, optimality and calibration, or games against perfect play: without search, and by simulations."""
+    """Openings, optimality and calibration,
+    or games against perfect play: without search, and by simulations.
+    """
     size, seed, cache = evaluators.size, settings.seed, cache_folder() / "truth"
     with judges(settings, evaluators, games) as judge:
         levels = {number: judge(number) for number in (0, *sorted(set(settings.simulations)))}
         if settings.what == "perfect":
             how = {"size": size, "pairs": settings.pairs, "seed": seed}
-            yield measures.measure_perfect(levels, **how, advance=partial(advance, "playing perfect play"), part=part)
+            yield measures.measure_perfect(
+                levels, **how, advance=partial(advance, "playing perfect play"), part=part
+            )
             return
         advance("solving positions", 0.0)
         kinds = {"games": game_positions, "random": random_positions}
-        positions = {kind: make(size, settings.positions, seed, cache) for kind, make in kinds.items()}
+        positions = {
+            kind: make(size, settings.positions, seed, cache) for kind, make in kinds.items()
+        }
         batch = games * settings.workers if settings.where == "ray" else games
         judged = partial(advance, "judging positions")
-        yield measures.measure_truth(levels, positions, size=size, batch=batch, advance=judged, part=part)
+        yield measures.measure_truth(
+            levels, positions, size=size, batch=batch, advance=judged, part=part
+        )
 
 
 def measure_search(
     settings: "StrengthConfig", evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
-    """Every way of searching: its match, its optimality, its speed. Yields the growing table, row by row."""
+    """Every way of searching: its match, its optimality,
+    its speed. Yields the growing table, row by row.
+    """
     size, cache = evaluators.size, cache_folder() / "truth"
-    how = Thoroughness(min(settings.pairs, most_openings(size, OPENING_PLIES)), settings.seed, games, settings.seconds)
+    how = Thoroughness(
+        min(settings.pairs, most_openings(size, OPENING_PLIES)),
+        settings.seed,
+        games,
+        settings.seconds,
+    )
     advance("solving positions", 0.0)
-    positions = game_positions(size, settings.positions, settings.seed, cache) if size in LIMITS else None
-    ways = list(variants(settings.search, sorted(set(settings.simulations)), sorted(set(settings.leaves))))
+    positions = (
+        game_positions(size, settings.positions, settings.seed, cache) if size in LIMITS else None
+    )
+    ways = list(
+        variants(settings.search, sorted(set(settings.simulations)), sorted(set(settings.leaves)))
+    )
     # A row takes about as long as its own searches plus those of its opponents, if these search.
     efforts = [way.config.simulations * (1 if way.opponent is None else 2) for way in ways]
     rows: list[Document] = []
@@ -169,15 +225,21 @@ def measure_search(
 
 
 class Parts:
-    """Measures the missing parts of a run, and keeps each as soon as it is whole. See `hexlit.arena.measures.Part`."""
+    """Measures the missing parts of a run,
+    and keeps each as soon as it is whole. See `hexlit.arena.measures.Part`.
+    """
 
     def __init__(self, folder: Path, network: Path, device: str, *, resume: bool) -> None:
-        """Of the run in `folder`, of the network in a file, measured on `device`; with `resume` the kept parts count.
+        """Of the run in `folder`, of the network in a file, measured on `device`; with `resume` the
+        kept parts count.
 
         Raises:
             UsageError: the kept ones are of another network.
         """
-        self._path, digest = folder / PARTS_FILE, hashlib.sha256(network.read_bytes()).hexdigest()[:16]
+        self._path, digest = (
+            folder / PARTS_FILE,
+            hashlib.sha256(network.read_bytes()).hexdigest()[:16],
+        )
         content: Document = {"subject": {NETWORK: digest}, "devices": [], "parts": {}}
         content |= read_json(self._path) if resume else {}
         was = content["subject"].get(NETWORK)
@@ -194,7 +256,9 @@ class Parts:
         return "; ".join(self._content["devices"])
 
     def __call__(self, name: str, measure: Callable[[], Any]) -> Any:
-        """The result of the part `name`: kept, or else that of `measure`, which is kept from now on."""
+        """The result of the part `name`: kept,
+        or else that of `measure`, which is kept from now on.
+        """
         parts = self._content["parts"]
         if name not in parts:
             parts[name] = measure()
@@ -215,4 +279,8 @@ def _log_levels(document: Document, run: "TrackedRun") -> None:
         for kind, levels in document["optimality"].items():
             row[f"strength/{kind}_optimality"] = levels[step]["all"]["share"]
         run.log({name: value for name, value in row.items() if value is not None}, step)
-        run.picture("strength/opening_map", board_picture(OpeningsBoard("", level["map"], openings["truth"]))[1], step)
+        run.picture(
+            "strength/opening_map",
+            board_picture(OpeningsBoard("", level["map"], openings["truth"]))[1],
+            step,
+        )

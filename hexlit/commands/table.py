@@ -1,4 +1,6 @@
-"""The table of commands, and nothing else: their modules `hexlit.commands.NAME` are imported when they are called."""
+"""The table of commands, and nothing else:
+their modules `hexlit.commands.NAME` are imported when they are called.
+"""
 
 COMMANDS: dict[str, str] = {
     "train": "train a network: Hex from nothing or from recorded games; forecasts; classes of texts",

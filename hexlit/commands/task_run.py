@@ -1,4 +1,6 @@
-"""One training of any task: its settings, the hardware, the task and the display brought together."""
+"""One training of any task: its settings,
+the hardware, the task and the display brought together.
+"""
 
 import io
 import os
@@ -27,8 +29,8 @@ def train_task(
 ) -> dict[str, Any]:
     """Train with `settings` in `folder`, and return the summary; see `hexlit.training.run.run`.
 
-    Output for people goes to `console`, None for the terminal; only the first of several ranks shows anything. At the
-    end a report is written there, unless `settings` turn it off.
+    Output for people goes to `console`, None for the terminal; only the first of several ranks
+    shows anything. At the end a report is written there, unless `settings` turn it off.
     """
     entry = known_tasks()[settings.task]
     begun = entry.begin(settings)
@@ -49,7 +51,9 @@ def train_task(
         waiting = stack.enter_context(Waiting(title, "loading PyTorch", status, console=console))
         from hexlit.accelerate.profile import build_profile
 
-        profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=options.trial)
+        profile = build_profile(
+            settings.hardware, settings.device_defaults, shares_a_study=options.trial
+        )
         for one in begun:
             getattr(one, "start", lambda profile: None)(profile)
         from hexlit.reporting.progress import TrainingProgress
@@ -60,11 +64,19 @@ def train_task(
         task = resolve_name(entry.make)(settings, console, *begun)  # imports the task
         stack.callback(task.close)
         tags = dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])
-        options = replace(options, callbacks=[*options.callbacks, *_user_callbacks(settings)], tags=list(tags))
+        options = replace(
+            options, callbacks=[*options.callbacks, *_user_callbacks(settings)], tags=list(tags)
+        )
 
         def display_from(epoch: int) -> TrainingProgress:
-            most, shown = settings.trainer, {"title": title, "console": console, "after": waiting}
-            return TrainingProgress(most.max_epochs, max_time=most.max_seconds, first_epoch=epoch, **shown)  # type: ignore[arg-type]
+            return TrainingProgress(
+                settings.trainer.max_epochs,
+                max_time=settings.trainer.max_seconds,
+                first_epoch=epoch,
+                title=title,
+                console=console,
+                after=waiting,
+            )
 
         try:
             summary = run(settings, task, folder, profile, display_from, options)
@@ -87,14 +99,18 @@ TRAINS_ON = {
 
 
 def ended_line(summary: Mapping[str, Any], why: str, settings: RunConfig) -> str:
-    """The line on a run that has ended and would train no further: why, what it reached, and how to train on."""
+    """The line on a run that has ended and would train no further:
+    why, what it reached, and how to train on.
+    """
     epochs, most = summary["epochs"], settings.trainer.max_epochs
     reasons = {"proved": "it was proved", "stopped": "a callback ended it"}
     ended = f"This run has done all its {epochs} epochs"
     if why != "epochs":
         ended = f"This run has ended after {epochs} of {most} epochs ({reasons.get(why, f'{why} ended it')})"
     reached = summary.get("strength") or summary.get("val") or {}
-    shown = [f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float)]
+    shown = [
+        f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float)
+    ]
     figures = f", with {', '.join(shown)}" if shown else ""
     return f"{ended}{figures}. {TRAINS_ON.get(why, f'A larger {why} trains on, and so does {why}=null.')}"
 
@@ -105,7 +121,8 @@ def _user_callbacks(settings: RunConfig) -> "list[L.Callback]":
     Only the named class is called, with plain values: nothing below it is instantiated.
 
     Raises:
-        UsageError: one has no class, or a class that is no callback of Lightning, or does not take its arguments.
+        UsageError: one has no class, or a class that is no callback of Lightning, or does not take
+            its arguments.
         Exception: one raises an error of its own.
     """
     import lightning as L
@@ -126,12 +143,16 @@ def _user_callbacks(settings: RunConfig) -> "list[L.Callback]":
         except Exception as error:
             if (bug := error_of_foreign_code(error)) is not None:
                 raise bug from None
-            raise UsageError(f"callbacks.{name}._target_={target}: {error.__cause__ or error}") from error
+            raise UsageError(
+                f"callbacks.{name}._target_={target}: {error.__cause__ or error}"
+            ) from error
     return result
 
 
 def _special_key(arguments: Any) -> str | None:
-    """The first key of Hydra's `instantiate` within `arguments`, at any depth, such as `monitor._target_`."""
+    """The first key of Hydra's `instantiate` within `arguments`,
+    at any depth, such as `monitor._target_`.
+    """
     if isinstance(arguments, list):
         arguments = dict(enumerate(arguments))
     if not isinstance(arguments, dict):

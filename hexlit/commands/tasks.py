@@ -1,4 +1,6 @@
-"""The table of tasks for `hexlit train task=NAME`. Nothing heavy is imported until a task is chosen."""
+"""The table of tasks for `hexlit train task=NAME`.
+Nothing heavy is imported until a task is chosen.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,27 +24,43 @@ class TaskEntry:
     """The places of a task's parts, each written `module:name`."""
 
     settings: str
-    """Its configuration, a dataclass derived from `hexlit.tasks.run_config.RunConfig`; imports no torch."""
+    """Its configuration,
+    a dataclass derived from `hexlit.tasks.run_config.RunConfig`; imports no torch.
+    """
     make: str
-    """Makes the task: `make(settings, console)`, or `make(settings, console, begun)` with a `prelude`."""
+    """Makes the task: `make(settings, console)`,
+    or `make(settings, console, begun)` with a `prelude`.
+    """
     prelude: str | None = None
-    """Starts long work before the import of torch: `begun = prelude(settings)`. If that has a method `status()`, its
-    few words are shown meanwhile; a method `start(profile)` is called before the import of Lightning, and a method
-    `close()` at the end, perhaps again after the task's own."""
+    """Starts long work before the import of torch: `begun = prelude(settings)`. If that has a
+    method `status()`, its few words are shown meanwhile; a method `start(profile)` is called before
+    the import of Lightning, and a method `close()` at the end, perhaps again after the task's
+    own.
+    """
     predict: str | None = None
-    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns text to print."""
+    """Applies a trained network to a file:
+    `predict(checkpoint, source, target)`, all paths; returns text to print.
+    """
     predict_text: str | None = None
     """Applies it to one text: `predict_text(checkpoint, text)`; returns the text to print."""
     evaluate: str | None = None
-    """Measures a trained network again: `evaluate(checkpoint, **settings)`; returns plain values."""
+    """Measures a trained network again:
+    `evaluate(checkpoint, **settings)`; returns plain values.
+    """
     report: str | None = None
-    """Its sections in the report of a run: `report(files)`, which reads `hexlit.reporting.run_files.RunFiles`."""
+    """Its sections in the report of a run: `report(files)`,
+    which reads `hexlit.reporting.run_files.RunFiles`.
+    """
     data_table: str | None = None
-    """The data of a run as a table of pyarrow: `data_table(settings)`, a row per example, with its `split`."""
+    """The data of a run as a table of pyarrow:
+    `data_table(settings)`, a row per example, with its `split`.
+    """
     judged_table: str | None = None
     """Examples with the network's answers: `judged_table(settings, checkpoint, split)`."""
     conf: str | None = None
-    """Package with the YAML files of an external task, such as `mine.conf`: `task/NAME.yaml` and others."""
+    """Package with the YAML files of an external task,
+    such as `mine.conf`: `task/NAME.yaml` and others.
+    """
 
     def begin(self, settings: Any) -> tuple[Any, ...]:
         """Run the prelude; returns what `make` gets of it."""
@@ -92,7 +110,9 @@ def part_of(task: str, part: str) -> Any:
     """
     place = getattr(known_tasks().get(task), part, None)
     if place is None:
-        able = ", ".join(sorted(name for name, entry in known_tasks().items() if getattr(entry, part)))
+        able = ", ".join(
+            sorted(name for name, entry in known_tasks().items() if getattr(entry, part))
+        )
         raise UsageError(f"task={task}: has no {part}; the tasks with one are {able}")
     return resolve_name(place)
 
@@ -110,16 +130,22 @@ class TaskConfigs(SearchPathPlugin):
 
 
 def register(arguments: Sequence[str] | None = None) -> None:
-    """Make tasks known to Hydra: their schemas, each as `NAME_schema`, and the places of their YAML files.
+    """Make tasks known to Hydra: their schemas, each as `NAME_schema`, and the places of their YAML
+    files.
 
-    By default these are the tasks in `arguments` and the default one. All tasks are registered without arguments, for
-    `--info`, and for an unknown name. Registering more than needed would slow the command line down.
+    By default these are the tasks in `arguments` and the default one. All tasks are registered
+    without arguments, for `--info`, and for an unknown name. Registering more than needed would
+    slow the command line down.
     """
-    given = [one.removeprefix("task=").strip("'\"") for one in arguments or () if one.startswith("task=")]
+    given = [
+        one.removeprefix("task=").strip("'\"") for one in arguments or () if one.startswith("task=")
+    ]
     named = {DEFAULT, *(name for names in given for name in names.split(",") if name)}
     few = arguments is not None and named <= TASKS.keys() and "--info" not in arguments
     for name in named if few else known_tasks():
         if name not in TaskConfigs.entries:
-            TaskConfigs.entries[name] = entry = TASKS[name] if name in TASKS else known_tasks()[name]
+            TaskConfigs.entries[name] = entry = (
+                TASKS[name] if name in TASKS else known_tasks()[name]
+            )
             register_schema(name, resolve_name(entry.settings))
     Plugins.instance().register(TaskConfigs)

@@ -11,7 +11,13 @@ from hexlit.commands.application import run, typed
 from hexlit.commands.composing import Composed, flags_and_overrides
 from hexlit.commands.early_checks import refuse_missing
 from hexlit.commands.rank_processes import STARTED, folder_arguments, other_ranks
-from hexlit.commands.run_folder import requeued, resumable, resumed_arguments, resumed_folder, settings_writer
+from hexlit.commands.run_folder import (
+    requeued,
+    resumable,
+    resumed_arguments,
+    resumed_folder,
+    settings_writer,
+)
 from hexlit.commands.saved_overrides import trusted
 from hexlit.errors import UsageError
 from hexlit.selfplay.config import boards_in_turn
@@ -34,18 +40,24 @@ def main(argv: list[str]) -> int:
 
 
 def whole_arguments(argv: list[str]) -> list[str]:
-    """`argv` with the arguments of the sweep's best trial and of the run to continue; Hydra then knows their task."""
+    """`argv` with the arguments of the sweep's best trial and of the run to continue;
+    Hydra then knows their task.
+    """
     if os.environ.pop(STARTED, None) is None:
         folder = resumed_folder(argv)
         if folder is not None and flags_and_overrides(argv)[0].multirun:
-            raise UsageError(f"resume={folder}: leave --multirun out; sweep.resume=true continues a sweep")
+            raise UsageError(
+                f"resume={folder}: leave --multirun out; sweep.resume=true continues a sweep"
+            )
         argv = [*resumed_arguments(best_arguments(boards_in_turn(argv))), *folder_arguments()]
     tasks.register(argv)
     return argv
 
 
 def best_arguments(argv: list[str]) -> list[str]:
-    """`argv`; with `+best=FOLDER`, the overrides of the best trial of that sweep, then those of `argv`."""
+    """`argv`; with `+best=FOLDER`,
+    the overrides of the best trial of that sweep, then those of `argv`.
+    """
     named = [argument for argument in argv if argument.startswith(("+best=", "best="))]
     value = named[-1].partition("=")[2].strip("'\"") if named else "null"
     if value == "null":
@@ -54,7 +66,9 @@ def best_arguments(argv: list[str]) -> list[str]:
     path = path if path.suffix == ".yaml" else path / "best.yaml"
     result = read_yaml(path) if value else None
     if not isinstance(result, dict) or "overrides" not in result:
-        raise UsageError(f"best={value}: no sweep with a best trial ({path} names no overrides); best=null is none")
+        raise UsageError(
+            f"best={value}: no sweep with a best trial ({path} names no overrides); best=null is none"
+        )
     own = [argument for argument in argv if argument not in named]
     keys = {argument.lstrip("+").partition("=")[0] for argument in own}
     saved = trusted([str(override) for override in result["overrides"]], own, path, "best")
@@ -74,7 +88,9 @@ def train(composed: Composed) -> None:
     if ticket is not None:
         devices = settings.accelerator.devices
         if (devices or 1) > 1 or ranks().several:
-            raise UsageError(f"accelerator.devices={devices}: a trial of a sweep trains on one device; leave it out")
+            raise UsageError(
+                f"accelerator.devices={devices}: a trial of a sweep trains on one device; leave it out"
+            )
         from hexlit.commands.trial_training import train_trial
 
         train_trial(settings, composed, ticket)
@@ -100,7 +116,9 @@ def refuse_sweep(settings: RunConfig, composed: Composed, right: str) -> None:
 
 
 def refuse_unfit(settings: RunConfig, composed: Composed) -> None:
-    """Refuse overrides without effect under the other settings, and packages and files that are missing."""
+    """Refuse overrides without effect under the other settings,
+    and packages and files that are missing.
+    """
     for override in composed.overrides:
         section = override.lstrip("+~").partition("=")[0].partition(".")[0]
         if section in settings.without_effect:
@@ -109,12 +127,17 @@ def refuse_unfit(settings: RunConfig, composed: Composed) -> None:
 
 
 def train_in_folder(
-    settings: RunConfig, composed: Composed, *, console: "Console | None" = None, started: float | None = None
+    settings: RunConfig,
+    composed: Composed,
+    *,
+    console: "Console | None" = None,
+    started: float | None = None,
 ) -> None:
     """Train in the folder of `composed`, and save its settings there; see `train_task`.
 
-    A new run saves them at once. A resumed one does so at its first checkpoint: if it fails or is killed before, the
-    folder stays unchanged. A run whose folder was removed ends at its next checkpoint.
+    A new run saves them at once. A resumed one does so at its first checkpoint: if it fails or is
+    killed before, the folder stays unchanged. A run whose folder was removed ends at its next
+    checkpoint.
     """
     from hexlit.commands.task_run import train_task
 
@@ -128,5 +151,7 @@ def train_in_folder(
             write_settings()
 
     with other_ranks(settings.accelerator.devices, composed):
-        options = RunOptions(time.monotonic() if started is None else started, saved=saved, facts=composed.choices())
+        options = RunOptions(
+            time.monotonic() if started is None else started, saved=saved, facts=composed.choices()
+        )
         train_task(settings, composed.folder, options, console)

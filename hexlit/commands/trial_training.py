@@ -30,9 +30,13 @@ def train_trial(settings: RunConfig, composed: Composed, ticket: TrialTicket) ->
     began = time.monotonic()
 
     def micro_batch(error: Exception) -> int | None:
-        """Examples that went through the network at once when memory ran out; None for another error."""
+        """Examples that went through the network at once when memory ran out;
+        None for another error.
+        """
         full = is_out_of_memory(error)
-        return build_profile(settings.hardware, settings.device_defaults).micro_batch if full else None
+        return (
+            build_profile(settings.hardware, settings.device_defaults).micro_batch if full else None
+        )
 
     with running_trial(ticket, micro_batch) as trial:
         for number in range(trial.seeds_ended, ticket.seeds):
@@ -50,12 +54,20 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     epochs = settings.trainer.max_epochs
     by_budget = settings.sweep.compare_at == "budget"
     pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)
-    name = "-".join([trial.ticket.group, trial.ticket.sweep_id, *place.relative_to(trial.ticket.folder).parts])
+    name = "-".join(
+        [trial.ticket.group, trial.ticket.sweep_id, *place.relative_to(trial.ticket.folder).parts]
+    )
     callbacks, facts = [pruning, WandbNotes(trial, pruning)], composed.choices()
-    options = RunOptions(callbacks=callbacks, run_name=name, trial=True, given_up=lambda: trial.pruned, facts=facts)
+    options = RunOptions(
+        callbacks=callbacks, run_name=name, trial=True, given_up=lambda: trial.pruned, facts=facts
+    )
     summary = train_task(own, place, options)
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
-    if trial.may_prune and trial.ticket.report_every is None and trial.ticket.monitor not in pruning.metrics:
+    if (
+        trial.may_prune
+        and trial.ticket.report_every is None
+        and trial.ticket.monitor not in pruning.metrics
+    ):
         rule = "is not measured in epochs; name another, or choose hydra/sweeper/pruner=none"
         raise UsageError(f"sweep.monitor={trial.ticket.monitor}: {rule}")
     trial.note(**{name: value for name, value in summary["memory"].items() if value is not None})
@@ -65,19 +77,29 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
         trial.note(saved_seconds=round(left, 3))
 
 
-def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, seeds_left: int) -> float:
-    """Seconds that a training pruned after `epochs` epochs would still have taken, including further seeds.
+def time_left(
+    summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, seeds_left: int
+) -> float:
+    """Seconds that a training pruned after `epochs` epochs would still have taken, including
+    further seeds.
 
-    The estimate uses its own pace, without its start, for all its epochs or as far as its budgets allow.
+    The estimate uses its own pace, without its start, for all its epochs or as far as its budgets
+    allow.
     """
     flops = summary["cost"]["flops"]
     phases = summary["phases"].items()
-    pace = sum(row["wall_seconds"] or 0.0 for name, row in phases if name not in ONCE) / max(1, epochs)
+    pace = sum(row["wall_seconds"] or 0.0 for name, row in phases if name not in ONCE) / max(
+        1, epochs
+    )
 
     def seconds_of(further: int, seconds_spent: float, flops_spent: float) -> float:
         limits = [further * pace]
         limits += [] if trainer.max_seconds is None else [trainer.max_seconds - seconds_spent]
-        limits += [(trainer.max_flops - flops_spent) * epochs * pace / flops] if trainer.max_flops and flops else []
+        limits += (
+            [(trainer.max_flops - flops_spent) * epochs * pace / flops]
+            if trainer.max_flops and flops
+            else []
+        )
         return max(0.0, min(limits))
 
     rest = seconds_of(trainer.max_epochs - epochs, summary["wall_seconds"], flops or 0.0)
@@ -99,7 +121,11 @@ class WandbNotes(L.Callback):
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Note the trial's number and overrides."""
         ticket = self._trial.ticket
-        facts = {"study": ticket.group, "trial": ticket.number, "overrides": self._trial.attributes.get("overrides")}
+        facts = {
+            "study": ticket.group,
+            "trial": ticket.number,
+            "overrides": self._trial.attributes.get("overrides"),
+        }
         _note(trainer, config=facts)
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -109,10 +135,14 @@ class WandbNotes(L.Callback):
         first = next(iter(result.values()), None)
         _note(trainer, summary={"state": state, "objective": result, "objective_value": first})
 
-    def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
+    def on_exception(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException
+    ) -> None:
         """Note that it failed, and why."""
         reason = (str(exception).splitlines() or [""])[0]
-        _note(trainer, summary={"state": "failed", "failure": f"{type(exception).__name__}: {reason}"})
+        _note(
+            trainer, summary={"state": "failed", "failure": f"{type(exception).__name__}: {reason}"}
+        )
 
 
 def _note(trainer: L.Trainer, **entries: Mapping[str, Any]) -> None:

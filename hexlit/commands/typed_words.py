@@ -14,7 +14,19 @@ from omegaconf import DictConfig, OmegaConf
 from hexlit.settings import WORDS
 from hexlit.tuning.space import quoted
 
-FUNCTIONS = ("bool(", "choice(", "float(", "glob(", "int(", "interval(", "range(", "shuffle(", "sort(", "str(", "tag(")
+FUNCTIONS = (
+    "bool(",
+    "choice(",
+    "float(",
+    "glob(",
+    "int(",
+    "interval(",
+    "range(",
+    "shuffle(",
+    "sort(",
+    "str(",
+    "tag(",
+)
 """Beginnings of values that are calls in Hydra's grammar."""
 PLACES = ("source", "checkpoint", "run", "file")
 """Settings that a path without a key may have been meant for."""
@@ -42,10 +54,11 @@ def can_be_read(word: str) -> bool:
 
 
 def as_typed(word: str) -> str:
-    """The override `word`, with its value in quotes where Hydra could not read it, such as `source=über/a=b`.
+    """The override `word`, with its value in quotes where Hydra could not read it, such as
+    `source=über/a=b`.
 
-    The value is then taken as it was typed. Lists, calls and values with a comma, which may be several, stay. `~/` is
-    the home folder: few shells know it after a `=`.
+    The value is then taken as it was typed. Lists, calls and values with a comma, which may be
+    several, stay. `~/` is the home folder: few shells know it after a `=`.
     """
     key, equals, value = word.partition("=")
     if not equals or key.startswith("~"):
@@ -73,7 +86,9 @@ def unreadable(word: str) -> str:
 
 
 def without_key(word: str, config: DictConfig) -> str:
-    """The message for a `word` without `=`, where `config` is the command's; only within `hydra_initialized()`."""
+    """The message for a `word` without `=`,
+    where `config` is the command's; only within `hydra_initialized()`.
+    """
     options_of = GlobalHydra.instance().config_loader().get_group_options
     groups = sorted(name for name in config.hydra.runtime.choices if word in options_of(name))
     schema: Any = OmegaConf.get_type(config)
@@ -87,7 +102,9 @@ def without_key(word: str, config: DictConfig) -> str:
 
 
 def near_keys(key: str, known: Sequence[str]) -> list[str]:
-    """The `known` keys that an unknown one may stand for: of the same last part, else of a similar one."""
+    """The `known` keys that an unknown one may stand for:
+    of the same last part, else of a similar one.
+    """
     leaf = key.rpartition(".")[2]
     same = [one for one in known if one.rpartition(".")[2] == leaf]
     if same:

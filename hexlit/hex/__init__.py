@@ -1,4 +1,6 @@
-"""Rules, records and exact solver; importing it checks the environment of Numba, which compiles the kernels."""
+"""Rules, records and exact solver;
+importing it checks the environment of Numba, which compiles the kernels.
+"""
 
 import os
 
@@ -13,7 +15,9 @@ def check_environment() -> None:
     """
     threads = os.environ.get("NUMBA_NUM_THREADS", "1")
     if not threads.strip().isdecimal() or int(threads) < 1:
-        raise UsageError(f"NUMBA_NUM_THREADS={threads}: a whole number of at least 1 is needed; or unset it")
+        raise UsageError(
+            f"NUMBA_NUM_THREADS={threads}: a whole number of at least 1 is needed; or unset it"
+        )
 
 
 check_environment()

@@ -16,8 +16,8 @@ from hexlit.hex.notation import check_size, format_cell, format_moves, parse_mov
 class GameBoard:
     """A game of Hex from the empty board: play, take back, and look.
 
-    Moves are cell indices (row * size + column). With the swap rule, White's first move may be `size * size`,
-    swap-pieces.
+    Moves are cell indices (row * size + column). With the swap rule, White's first move may be
+    `size * size`, swap-pieces.
 
     >>> board = Board(3, moves="b2 a1 b1 a2 b3")
     >>> board.winner == BLACK
@@ -72,11 +72,17 @@ class GameBoard:
         if self._won:
             raise UsageError(f"move {format_cell(move, self.size)}: the game is over")
         if move == self.size**2 and not self.may_swap:
-            reason = "only White's first move may be a swap" if self.swap else "this game is played without swap"
+            reason = (
+                "only White's first move may be a swap"
+                if self.swap
+                else "this game is played without swap"
+            )
             raise UsageError(f"move {format_cell(move, self.size)}: {reason}")
         name = format_cell(move, self.size)
         if move != self.size**2 and self._stones.cells[0, move] != 0:
-            raise UsageError(f"move {name}: the cell is taken after {format_moves(self._moves, self.size)}")
+            raise UsageError(
+                f"move {name}: the cell is taken after {format_moves(self._moves, self.size)}"
+            )
         self._moves.append(int(move))
         self._replay()
         return self
@@ -90,19 +96,27 @@ class GameBoard:
         return move
 
     def planes(self) -> NDArray[np.int8]:
-        """The position in the mover's frame, int8 `[1, planes, size, size]` (see `hexlit.hex.encoding`)."""
-        return encode(self.cells[None], np.array([self.to_move], np.int8), np.array([self.may_swap]))
+        """The position in the mover's frame,
+        int8 `[1, planes, size, size]` (see `hexlit.hex.encoding`).
+        """
+        return encode(
+            self.cells[None], np.array([self.to_move], np.int8), np.array([self.may_swap])
+        )
 
     def __str__(self) -> str:
         """The board as text, a rhombus: X black, O white, . empty."""
         return board_text(self.cells, self.size)
 
     def _replay(self) -> None:
-        self._won = play_sequence(self._stones, 0, np.array(self._moves, np.int16), self._geometry) > 0
+        self._won = (
+            play_sequence(self._stones, 0, np.array(self._moves, np.int16), self._geometry) > 0
+        )
 
 
 def board_text(cells: NDArray[np.int8], size: int) -> str:
-    """The stones int8 `[size*size]` as text, a rhombus without blank lines: X black, O white, . empty."""
+    """The stones int8 `[size*size]` as text,
+    a rhombus without blank lines: X black, O white, . empty.
+    """
     letters = " ".join(chr(ord("a") + column) for column in range(size))
     lines = [f"   {letters}"]
     for row in range(size):

@@ -1,12 +1,14 @@
-"""Two-distance: how many moves a player needs to reach an edge when the opponent may always spoil the best way.
+"""Two-distance: how many moves a player needs to reach an edge when the opponent may always spoil
+the best way.
 
-The two-distance of an empty cell that touches the edge is 1. That of any other is one more than the *second* smallest
-two-distance among its neighbours, because the opponent takes the best one. A group of own stones joins its neighbours:
-the empty cells around it touch one another and the group's edges. Source: van Rijswijck 2002, "Computer Hex: are bees
-better than fruitflies?".
+The two-distance of an empty cell that touches the edge is 1. That of any other is one more than the
+*second* smallest two-distance among its neighbours, because the opponent takes the best one. A
+group of own stones joins its neighbours: the empty cells around it touch one another and the
+group's edges. Source: van Rijswijck 2002, "Computer Hex: are bees better than fruitflies?".
 
-The *potential* of a cell is the sum of its distances to both edges of a player. The potential of the player is the
-smallest of them. The player's *mobility* is the number of cells with that potential.
+The *potential* of a cell is the sum of its distances to both edges of a player. The potential of
+the player is the smallest of them. The player's *mobility* is the number of cells with that
+potential.
 """
 
 from typing import NamedTuple
@@ -19,9 +21,12 @@ from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import inline, uncounted_kernel
 
 FAR = 1000
-"""Distance, and potential, of what cannot be reached against an opponent who spoils the best way."""
+"""Distance, and potential,
+of what cannot be reached against an opponent who spoils the best way.
+"""
 
-_MOBILITY = 0.001  # of one cell, against one step of potential: mobility only decides between equal potentials
+# of one cell, against one step of potential: mobility only decides between equal potentials
+_MOBILITY = 0.001
 _LAST, _NEARER, _QUEUE, _FIRST = range(4)  # rows of `DistanceRoom.scratch`
 
 
@@ -29,7 +34,8 @@ class DistanceRoom(NamedTuple):
     """The distances on one board, and scratch space."""
 
     distance: NDArray[np.int16]
-    """Two-distance of each empty cell to Black's first and second and White's first and second edge, `[4, size*size]`.
+    """Two-distance of each empty cell to Black's first and second and White's first and second
+    edge, `[4, size*size]`.
 
     FAR for a taken cell.
     """
@@ -38,11 +44,14 @@ class DistanceRoom(NamedTuple):
     scratch: NDArray[np.int16]
     """Working rows of the spread, `[4, size*size]`.
 
-    The first two belong to empty cells and roots of groups: the last neighbour met, and how many were met. The third is
-    the queue. The fourth, at roots of groups, is the place of the first liberty in `liberties`, or -1.
+    The first two belong to empty cells and roots of groups: the last neighbour met, and how many
+    were met. The third is the queue. The fourth, at roots of groups, is the place of the first
+    liberty in `liberties`, or -1.
     """
     liberties: NDArray[np.int16]
-    """Empty cells that touch a group, and the place of the group's next one or -1, `[2, 6*size*size]`."""
+    """Empty cells that touch a group,
+    and the place of the group's next one or -1, `[2, 6*size*size]`.
+    """
 
 
 def distance_room(cells: int) -> DistanceRoom:
@@ -71,7 +80,8 @@ def _list_liberties(stones: Stones, g: int, room: DistanceRoom, table: Geometry)
             if abs(cells[neighbour]) != 1:
                 continue
             root = find(parent, neighbour)
-            # The cells come in rising order, so a second stone of the group finds this cell at the head of the list.
+            # The cells come in rising order, so a second stone of the group finds this cell at the
+            # head of the list.
             if first[root] < 0 or liberties[0, first[root]] != cell:
                 liberties[0, number], liberties[1, number] = cell, first[root]
                 first[root] = number
@@ -79,8 +89,12 @@ def _list_liberties(stones: Stones, g: int, room: DistanceRoom, table: Geometry)
 
 
 @uncounted_kernel
-def _start(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry) -> int:
-    """Queue the empty cells that touch `edge` (1 first, 2 second) of `side`, alone or by a group; returns how many."""
+def _start(
+    stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry
+) -> int:
+    """Queue the empty cells that touch `edge` (1 first,
+    2 second) of `side`, alone or by a group; returns how many.
+    """
     cells, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
     distance, queue = room.distance[2 * side + edge - 1], room.scratch[_QUEUE]
     tail = 0
@@ -102,7 +116,9 @@ def _start(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, tab
 
 
 @uncounted_kernel
-def _spread(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry) -> None:
+def _spread(
+    stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry
+) -> None:
     """Write the distances to `edge` of `side` in rising order."""
     cells, parent = stones.cells[g], stones.parent[g]
     distance, liberties = room.distance[2 * side + edge - 1], room.liberties
@@ -114,7 +130,8 @@ def _spread(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, ta
         cell = queue[head]
         head += 1
         for k in range(6):
-            # Every empty cell that `cell` touches there: one, or by a stone all liberties of its group.
+            # Every empty cell that `cell` touches there: one, or by a stone all liberties of its
+            # group.
             other = table.neighbours[cell, k]
             place = -1
             if cells[other] == 1 - 2 * side:
@@ -162,39 +179,54 @@ def measure(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None
 
 
 @inline
-def distance_value(stones: Stones, g: int, colour: int, room: DistanceRoom, table: Geometry) -> float:
-    """The opponent's potential minus that of `colour`; if they are equal, the greater mobility decides."""
+def distance_value(
+    stones: Stones, g: int, colour: int, room: DistanceRoom, table: Geometry
+) -> float:
+    """The opponent's potential minus that of `colour`;
+    if they are equal, the greater mobility decides.
+    """
     measure(stones, g, room, table)
     best = room.best
     return float(colour * (best[1, 0] - best[0, 0] + _MOBILITY * (best[0, 1] - best[1, 1])))
 
 
 @inline
-def distance_order(stones: Stones, g: int, room: DistanceRoom, table: Geometry, scores: NDArray[np.float64]) -> None:
-    """Score every empty cell as a move, float64 `[size*size]`; a cell that is good for both players is best."""
+def distance_order(
+    stones: Stones, g: int, room: DistanceRoom, table: Geometry, scores: NDArray[np.float64]
+) -> None:
+    """Score every empty cell as a move, float64 `[size*size]`;
+    a cell that is good for both players is best.
+    """
     measure(stones, g, room, table)
     distance = room.distance
     for cell in range(scores.size):
-        scores[cell] = -(distance[0, cell] + distance[1, cell] + distance[2, cell] + distance[3, cell])
+        scores[cell] = -(
+            distance[0, cell] + distance[1, cell] + distance[2, cell] + distance[3, cell]
+        )
 
 
 def potentials(cells: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
     """Potentials of a position int8 `[size*size]` for Black and White.
 
-    Returns int16 `[2]` for the players and int16 `[2, size*size]` for the cells. A player who has connected has 0, its
-    opponent FAR. A taken cell has FAR; once the game is decided, all cells have.
+    Returns int16 `[2]` for the players and int16 `[2, size*size]` for the cells. A player who has
+    connected has 0, its opponent FAR. A taken cell has FAR; once the game is decided, all cells
+    have.
     """
     table = geometry(round(cells.size**0.5))
     stones, room = empty_stones(1, table.size), distance_room(cells.size)
     winner = place_all(stones, 0, cells, table)
     if winner:
-        return np.array([0, FAR] if winner > 0 else [FAR, 0], np.int16), np.full((2, cells.size), FAR, np.int16)
+        return np.array([0, FAR] if winner > 0 else [FAR, 0], np.int16), np.full(
+            (2, cells.size), FAR, np.int16
+        )
     measure(stones, 0, room, table)
     return room.best[:, 0], np.minimum(room.distance.reshape(2, 2, -1).sum(1), FAR).astype(np.int16)
 
 
 def potential_after(cells: NDArray[np.int8], move: int, mover: int, player: int) -> int:
-    """Potential of `player` (+1, -1) once `mover` has put a stone on the cell `move` of `cells` int8 `[size*size]`."""
+    """Potential of `player` (+1,
+    -1) once `mover` has put a stone on the cell `move` of `cells` int8 `[size*size]`.
+    """
     after = cells.copy()
     after[move] = mover
     return int(potentials(after)[0][0 if player > 0 else 1])

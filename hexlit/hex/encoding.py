@@ -1,4 +1,6 @@
-"""Input planes of the network, in the mover's frame: the player to move always connects top to bottom."""
+"""Input planes of the network, in the mover's frame:
+the player to move always connects top to bottom.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,8 +10,9 @@ from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import uncounted_device_function, uncounted_kernel
 
 PLANES = 5
-"""0 the mover's stones, 1 the opponent's stones, 2 the mover's edges (first and last row), 3 the opponent's edges
-(first and last column), 4 all ones where the mover may swap."""
+"""0 the mover's stones, 1 the opponent's stones, 2 the mover's edges (first and last row), 3 the
+opponent's edges (first and last column), 4 all ones where the mover may swap.
+"""
 
 OWN, OPPONENT, OWN_EDGES, OPPONENT_EDGES, MAY_SWAP = range(PLANES)
 
@@ -24,7 +27,12 @@ def blank_planes(batch: int, size: int) -> NDArray[np.int8]:
 
 @uncounted_device_function
 def write_planes(
-    planes: NDArray[np.int8], row: int, cells: NDArray[np.int8], to_move: int, may_swap: bool, table: Geometry
+    planes: NDArray[np.int8],
+    row: int,
+    cells: NDArray[np.int8],
+    to_move: int,
+    may_swap: bool,
+    table: Geometry,
 ) -> None:
     """Write one position into row `row` of `blank_planes`; the edges stay as they are.
 
@@ -56,11 +64,14 @@ def encode(
 ) -> NDArray[np.int8]:
     """Planes int8 `[B, PLANES, size, size]` of the positions `cells` int8 `[B, size*size]`.
 
-    `to_move` int8 `[B]` is +1 or -1; `may_swap` bool `[B]` is true if the mover may swap now (None: nowhere).
+    `to_move` int8 `[B]` is +1 or -1; `may_swap` bool `[B]` is true if the mover may swap now (None:
+    nowhere).
     """
     batch, count = cells.shape
     size = round(count**0.5)
     planes = blank_planes(batch, size)
     swaps = np.zeros(batch, np.bool_) if may_swap is None else may_swap
-    _write_all(planes, np.ascontiguousarray(cells), np.ascontiguousarray(to_move), swaps, geometry(size))
+    _write_all(
+        planes, np.ascontiguousarray(cells), np.ascontiguousarray(to_move), swaps, geometry(size)
+    )
     return planes

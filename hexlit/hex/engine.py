@@ -1,8 +1,9 @@
-"""The rules, compiled: a stone is placed, groups are joined, and a winning connection is seen at once.
+"""The rules, compiled: a stone is placed, groups are joined, and a winning connection is seen at
+once.
 
-A position is three arrays. Every stone belongs to a group, a tree of `parent` links (union-find with path halving,
-Tarjan 1975). The root of a group holds in `touch` the edges of its owner that the group reaches. A root that reaches
-both has won: no board is ever searched for a path.
+A position is three arrays. Every stone belongs to a group, a tree of `parent` links (union-find
+with path halving, Tarjan 1975). The root of a group holds in `touch` the edges of its owner that
+the group reaches. A root that reaches both has won: no board is ever searched for a path.
 """
 
 from typing import NamedTuple
@@ -21,9 +22,13 @@ class Stones(NamedTuple):
     """Positions of G games. A kernel works on one game `g`, so threads share nothing."""
 
     cells: NDArray[np.int8]
-    """+1 black stone, -1 white stone, 0 empty; the last, extra cell is off the board. `[G, size*size + 1]`."""
+    """+1 black stone, -1 white stone, 0 empty; the last,
+    extra cell is off the board. `[G, size*size + 1]`.
+    """
     parent: NDArray[np.int16]
-    """Next cell on the way to the root of the group, `[G, size*size]`; meaningless for empty cells."""
+    """Next cell on the way to the root of the group,
+    `[G, size*size]`; meaningless for empty cells.
+    """
     touch: NDArray[np.int8]
     """At roots: the edges of its owner that the group reaches (bits 1 and 2), `[G, size*size]`."""
 
@@ -47,7 +52,9 @@ def find(parent: NDArray[np.int16], cell: int) -> int:
 
 @uncounted_device_function
 def place(stones: Stones, g: int, cell: int, colour: int, table: Geometry) -> bool:
-    """Put a stone of `colour` on the empty `cell` of game `g`; True when that connects its owner's edges."""
+    """Put a stone of `colour` on the empty `cell` of game `g`;
+    True when that connects its owner's edges.
+    """
     cells, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
     cells[cell] = colour
     reach = table.edges[0 if colour > 0 else 1, cell]
@@ -94,7 +101,9 @@ def colour_at(ply: int) -> int:
 
 @uncounted_device_function
 def swap_pieces(stones: Stones, g: int, table: Geometry) -> None:
-    """White answers Black's only stone by swap-pieces: it becomes a white stone on the mirror image."""
+    """White answers Black's only stone by swap-pieces:
+    it becomes a white stone on the mirror image.
+    """
     for cell in range(table.size * table.size):
         if stones.cells[g, cell] != 0:
             stones.cells[g, cell] = 0
@@ -129,7 +138,8 @@ def place_all(stones: Stones, g: int, colours: NDArray[np.int8], table: Geometry
 def play_sequence(stones: Stones, g: int, moves: NDArray[np.int16], table: Geometry) -> int:
     """Play `moves` (cells, or the swap at ply 1) from the empty board in game `g`.
 
-    Returns the number of moves up to the winning one, or 0 for an open game. Legality is the caller's duty.
+    Returns the number of moves up to the winning one, or 0 for an open game. Legality is the
+    caller's duty.
     """
     clear(stones, g)
     swap = table.size * table.size
@@ -143,8 +153,12 @@ def play_sequence(stones: Stones, g: int, moves: NDArray[np.int16], table: Geome
 
 
 @uncounted_kernel
-def winning_cells(stones: Stones, g: int, colour: int, table: Geometry, cells: NDArray[np.int16]) -> int:
-    """Write to `cells` the winning cells of `colour`: one stone there connects its edges. Returns how many."""
+def winning_cells(
+    stones: Stones, g: int, colour: int, table: Geometry, cells: NDArray[np.int16]
+) -> int:
+    """Write to `cells` the winning cells of `colour`:
+    one stone there connects its edges. Returns how many.
+    """
     board, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
     edges = table.edges[0 if colour > 0 else 1]
     number = 0

@@ -1,8 +1,9 @@
-"""The mover's frame: the board as the player to move sees it, whose goal always runs from top to bottom.
+"""The mover's frame: the board as the player to move sees it, whose goal always runs from top to
+bottom.
 
-Black's frame is the board itself. White's is the board with rows and columns exchanged. Exchanging them twice changes
-nothing, so each function here leads from the board into the frame of `colour` (+1 Black, -1 White), and back. All
-conversions of the package are here.
+Black's frame is the board itself. White's is the board with rows and columns exchanged. Exchanging
+them twice changes nothing, so each function here leads from the board into the frame of `colour`
+(+1 Black, -1 White), and back. All conversions of the package are here.
 """
 
 from typing import Any
@@ -28,7 +29,9 @@ def framed_cell(row: int, column: int, colour: int, size: int) -> int:
 
 @inline
 def mirrored(cell: int, table: Geometry) -> int:
-    """The cell with row and column exchanged, where swap-pieces puts the white stone; for compiled code."""
+    """The cell with row and column exchanged,
+    where swap-pieces puts the white stone; for compiled code.
+    """
     image: int = table.transposed[cell]
     return image
 
@@ -54,5 +57,7 @@ def frame_maps(values: NDArray[Any], colours: NDArray[np.int8], size: int) -> ND
 
 
 def frame_board(cells: NDArray[np.int8], to_move: int, size: int) -> NDArray[np.int8]:
-    """`cells` int8 `[..., size*size]`, +1 black, -1 white, as the mover's own stones (+1) and the opponent's (-1)."""
+    """`cells` int8 `[..., size*size]`, +1 black, -1 white,
+    as the mover's own stones (+1) and the opponent's (-1).
+    """
     return frame_map(cells, to_move, size) * np.int8(to_move)

@@ -31,14 +31,17 @@ F = TypeVar("F", bound=Callable[..., object])
 ROOMS = ("hex", "search", "selfplay", "nets/winograd")
 """Folders of the package that hold kernels."""
 USES_KERNELS = re.compile(
-    r"^from (numba\.extending import|hexlit\.hex\.jit import .*(kernel|inline|device_function))", re.MULTILINE
+    r"^from (numba\.extending import|hexlit\.hex\.jit import .*(kernel|inline|device_function))",
+    re.MULTILINE,
 )
 """Matches the source of a module that holds kernels."""
 IMPORTS = re.compile(r"^from hexlit\.([a-z_.]+) import", re.MULTILINE)
 """Matches the imports of a module from this package."""
 
 DAYS_KEPT = 14
-"""A folder that no process has used for so many days is removed; a run that lasts longer compiles again at worst."""
+"""A folder that no process has used for so many days is removed;
+a run that lasts longer compiles again at worst.
+"""
 NEWEST_KEPT = 3
 """Number of folders beside the present one that are kept, however old they are."""
 
@@ -54,11 +57,16 @@ def use_folder(folder: Path) -> None:
 
 
 def remove_old_folders(present: Path) -> list[Path]:
-    """Remove the folders beside `present` that are older than DAYS_KEPT, but not the NEWEST_KEPT; returns those gone.
+    """Remove the folders beside `present` that are older than DAYS_KEPT, but not the NEWEST_KEPT;
+    returns those gone.
 
     Only folders named as `present` is, 16 hexadecimal digits, are touched.
     """
-    others = [path for path in present.parent.iterdir() if path != present and re.fullmatch("[0-9a-f]{16}", path.name)]
+    others = [
+        path
+        for path in present.parent.iterdir()
+        if path != present and re.fullmatch("[0-9a-f]{16}", path.name)
+    ]
     used = sorted(((path.stat().st_mtime, path) for path in others if path.is_dir()), reverse=True)
     oldest = time.time() - DAYS_KEPT * 24 * 3600
     gone = [path for when, path in used[NEWEST_KEPT:] if when < oldest]
@@ -68,7 +76,9 @@ def remove_old_folders(present: Path) -> list[Path]:
 
 
 def kernel_sources(package: Path) -> dict[Path, str]:
-    """The texts of all modules of `package` that hold kernels, and of those that they import at any remove."""
+    """The texts of all modules of `package` that hold kernels,
+    and of those that they import at any remove.
+    """
     modules = [path for room in ROOMS for path in (package / room).rglob("*.py")]
     texts = {path: path.read_text(encoding="utf-8") for path in modules}
     result: dict[Path, str] = {}
@@ -96,8 +106,9 @@ def _digest() -> str:
 SOURCES = _digest()
 """Names the source of every kernel.
 
-Numba's cache watches only the kernel's own file. It would miss a change in another file whose kernel is called. One
-folder for each state of the sources prevents that, in the folder that NUMBA_CACHE_DIR names, too.
+Numba's cache watches only the kernel's own file. It would miss a change in another file whose
+kernel is called. One folder for each state of the sources prevents that, in the folder that
+NUMBA_CACHE_DIR names, too.
 """
 
 
@@ -105,13 +116,16 @@ def _cache_directory() -> Path:
     """The folder for machine code of these sources.
 
     Raises:
-        UsageError: NUMBA_CACHE_DIR names a folder that cannot be written. Numba would write next to the sources.
+        UsageError: NUMBA_CACHE_DIR names a folder that cannot be written. Numba would write next to
+            the sources.
     """
     named = numba.config.CACHE_DIR
     folder = (Path(named) if named else cache_folder() / "kernels") / SOURCES
     use_folder(folder)
     if named and not os.access(folder, os.W_OK):
-        raise UsageError(f"NUMBA_CACHE_DIR={named}: this folder cannot be made or written; name another, or unset it")
+        raise UsageError(
+            f"NUMBA_CACHE_DIR={named}: this folder cannot be made or written; name another, or unset it"
+        )
     return folder
 
 
@@ -122,32 +136,38 @@ if numba.config.DISABLE_JIT:
 
 
 def kernel(function: F) -> F:
-    """Compile `function` on first use, keep the machine code on disk, and release the GIL while it runs."""
+    """Compile `function` on first use,
+    keep the machine code on disk, and release the GIL while it runs.
+    """
     return _compiled(function)
 
 
 def uncounted_kernel(function: F) -> F:
     """As `kernel`, for a function that makes no array: it counts no references to its arrays.
 
-    Numba counts them at every call and every use of a tuple's array, with atomic instructions; a kernel of many small
-    steps spends most of its time in that. A kernel that makes an array, or calls a function that does, is refused when
-    it compiles. It should call only an `uncounted_kernel`, an `uncounted_device_function` or an `inline`: others count.
+    Numba counts them at every call and every use of a tuple's array, with atomic instructions; a
+    kernel of many small steps spends most of its time in that. A kernel that makes an array, or
+    calls a function that does, is refused when it compiles. It should call only an
+    `uncounted_kernel`, an `uncounted_device_function` or an `inline`: others count.
     """
     return _compiled(function, _nrt=False)
 
 
 def uncounted_device_function(function: F) -> F:
-    """Compile a `function` of medium length that only kernels call; LLVM copies it into each of them.
+    """Compile a `function` of medium length that only kernels call; LLVM copies it into each of
+    them.
 
-    It makes no array: see `uncounted_kernel`. It has no entry for Python, which would be a third of its code: a call
-    from there raises TypeError.
+    It makes no array: see `uncounted_kernel`. It has no entry for Python, which would be a third of
+    its code: a call from there raises TypeError.
     """
 
     def refuse(*_: object, **__: object) -> None:
         raise TypeError(f"{function.__name__} is a device function: call it from a kernel")
 
     dispatcher: Any = _compiled(function, forceinline=True, no_cpython_wrapper=True, _nrt=False)
-    dispatcher._insert = lambda *_, **__: None  # keeps the table of entries for calls from Python empty
+    dispatcher._insert = lambda *_, **__: (
+        None
+    )  # keeps the table of entries for calls from Python empty
     dispatcher._compile_for_args = refuse
     return dispatcher  # type: ignore[no-any-return]  # Numba has no types
 
@@ -155,8 +175,9 @@ def uncounted_device_function(function: F) -> F:
 def inline(function: F) -> F:
     """Copy a small `function` into the kernels that call it before these are compiled.
 
-    That saves compiling it alone. For a long function, one that is called several times, or one that holds many calls,
-    `uncounted_device_function` compiles faster, unless it takes a tuple of many arrays.
+    That saves compiling it alone. For a long function, one that is called several times, or one
+    that holds many calls, `uncounted_device_function` compiles faster, unless it takes a tuple of
+    many arrays.
     """
     compiled: F = _cached(function, inline="always")
     return compiled
@@ -172,7 +193,11 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
         except OSError:
             raise
         except Exception as error:  # unpickling damaged data raises errors of any type
-            log.warning("%s: a damaged file of the kernel cache is written again (%r)", self.cache_path, error)
+            log.warning(
+                "%s: a damaged file of the kernel cache is written again (%r)",
+                self.cache_path,
+                error,
+            )
             self.flush()
             return None
 
@@ -198,16 +223,20 @@ def _compiled(function: F, **options: bool) -> F:
     template = compiled.get_call_template
 
     def of_plain_types(args: Any, kws: Any) -> Any:
-        return template(tuple(map(_plain, args)), {name: _plain(kind) for name, kind in kws.items()})
+        return template(
+            tuple(map(_plain, args)), {name: _plain(kind) for name, kind in kws.items()}
+        )
 
     compiled.get_call_template = of_plain_types
     return compiled  # type: ignore[no-any-return]  # Numba has no types
 
 
 def _plain(kind: types.Type) -> types.Type:
-    """The type that a kernel takes for an argument of type `kind` from another kernel: one for all whole numbers.
+    """The type that a kernel takes for an argument of type `kind` from another kernel: one for all
+    whole numbers.
 
-    Numba compiles a function again for every constant (`Literal[int](0)`) and for every width of a whole number.
+    Numba compiles a function again for every constant (`Literal[int](0)`) and for every width of a
+    whole number.
     """
     kind = types.unliteral(kind)
     narrow = isinstance(kind, types.Integer) and kind.signed
@@ -228,9 +257,13 @@ def is_compiled(name: str) -> bool:
 
 
 def _mark(name: str) -> Path:
-    machine = cpu_target.target_context.codegen().magic_tuple()  # as in the cache: processor and its features
+    machine = (
+        cpu_target.target_context.codegen().magic_tuple()
+    )  # as in the cache: processor and its features
     versions = sys.version, numba.__version__
-    place = str(Path(__file__).resolve())  # the cache of another copy of the same sources is not this one's
+    place = str(
+        Path(__file__).resolve()
+    )  # the cache of another copy of the same sources is not this one's
     digest = hashlib.sha256(repr((SOURCES, place, machine, versions)).encode()).hexdigest()[:16]
     return FOLDER / f"{name}-{digest}.compiled"
 
@@ -250,7 +283,9 @@ def use_threads(count: int) -> None:
 
 
 def kernel_threads() -> int:
-    """Number of threads for kernels that this Python thread calls: all cores, unless `use_threads` was called."""
+    """Number of threads for kernels that this Python thread calls:
+    all cores, unless `use_threads` was called.
+    """
     threads: int = getattr(_settings, "threads", numba.config.NUMBA_NUM_THREADS)
     return threads
 
@@ -265,17 +300,22 @@ def restored_threads() -> Iterator[None]:
         use_threads(before)
 
 
-def over_slices(work: Callable[[int, int], T], count: int, threads: int | None = None, least: int = 1) -> list[T]:
-    """Call `work(first, last)` for slices that make up `range(count)`, one a thread; returns what each call returned.
+def over_slices(
+    work: Callable[[int, int], T], count: int, threads: int | None = None, least: int = 1
+) -> list[T]:
+    """Call `work(first, last)` for slices that make up `range(count)`, one a thread; returns what
+    each call returned.
 
-    The number of threads is `threads`, or that of `kernel_threads`; fewer where a slice would have less than `least`
-    of the range. One thread is a plain call.
+    The number of threads is `threads`, or that of `kernel_threads`; fewer where a slice would have
+    less than `least` of the range. One thread is a plain call.
     """
     threads = max(1, min(kernel_threads() if threads is None else threads, count // least))
     if threads == 1:
         return [work(0, count)]
     bounds = [count * thread // threads for thread in range(threads + 1)]
-    others = [_pool(threads - 1).submit(work, *bounds[slot : slot + 2]) for slot in range(1, threads)]
+    others = [
+        _pool(threads - 1).submit(work, *bounds[slot : slot + 2]) for slot in range(1, threads)
+    ]
     first = work(*bounds[:2])
     return [first, *(other.result() for other in others)]
 

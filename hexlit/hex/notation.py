@@ -14,12 +14,16 @@ _CELL = re.compile(r"([a-z])([1-9][0-9]?)")
 def check_size(size: object, largest: int = 26) -> int:
     """Return `size`; raises `UsageError` unless it is a whole number from 2 to `largest`."""
     if not isinstance(size, int | np.integer) or not 2 <= size <= largest:
-        raise UsageError(f"board={size!r}: the size of a board is a whole number from 2 to {largest}")
+        raise UsageError(
+            f"board={size!r}: the size of a board is a whole number from 2 to {largest}"
+        )
     return int(size)
 
 
 def format_cell(cell: int, size: int) -> str:
-    """Name of the cell with index `cell` (row * size + column), or `swap-pieces` for the index size * size."""
+    """Name of the cell with index `cell` (row * size + column),
+    or `swap-pieces` for the index size * size.
+    """
     if cell == size * size:
         return SWAP
     if not 0 <= cell < size * size:
@@ -29,7 +33,8 @@ def format_cell(cell: int, size: int) -> str:
 
 
 def parse_cell(text: str, size: int) -> int:
-    """Index of the cell named `text`, upper or lower case; `swap-pieces` (or `swap`) gives size * size.
+    """Index of the cell named `text`, upper or lower case; `swap-pieces` (or `swap`) gives size *
+    size.
 
     Raises `UsageError` when it is no cell of the board.
     """
@@ -42,7 +47,9 @@ def parse_cell(text: str, size: int) -> int:
         if column < size and row < size:
             return row * size + column
     last = format_cell(size * size - 1, size)
-    raise UsageError(f"move {text!r}: a move on a {size}x{size} board is a cell from a1 to {last}, or {SWAP}")
+    raise UsageError(
+        f"move {text!r}: a move on a {size}x{size} board is a cell from a1 to {last}, or {SWAP}"
+    )
 
 
 def parse_moves(text: str | Iterable[str], size: int) -> list[int]:

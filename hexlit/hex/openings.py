@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from hexlit.errors import UsageError
 
-# Rows from the top, columns from the left; W = Black, who moves first and connects top to bottom, wins with its
-# first stone there, L = Black loses. Without the swap rule.
+# Rows from the top, columns from the left; W = Black, who moves first and connects top to bottom,
+# wins with its first stone there, L = Black loses. Without the swap rule.
 SOLVED = {
     3: "LLW/WWW/WLL",
     4: "LLLW/LLWL/LWLL/WLLL",

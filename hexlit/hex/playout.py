@@ -1,8 +1,9 @@
 """Uniformly random games at full speed, and the value they give a position.
 
-One kernel plays move by move and stops at the winning move. The other finds only the winner, which does not depend on
-the order of moves. It fills the board with a random half of each colour and walks along the border between the colours
-(Gale 1979, "The game of Hex and the Brouwer fixed-point theorem").
+One kernel plays move by move and stops at the winning move. The other finds only the winner, which
+does not depend on the order of moves. It fills the board with a random half of each colour and
+walks along the border between the colours (Gale 1979, "The game of Hex and the Brouwer fixed-point
+theorem").
 """
 
 import numpy as np
@@ -33,13 +34,19 @@ def shuffle(cells: NDArray[np.int16], count: int, k: np.uint64) -> None:
 
 @uncounted_kernel
 def random_games(
-    count: int, seed: int, table: Geometry, moves: NDArray[np.int16], stones: Stones, lengths: NDArray[np.int16]
+    count: int,
+    seed: int,
+    table: Geometry,
+    moves: NDArray[np.int16],
+    stones: Stones,
+    lengths: NDArray[np.int16],
 ) -> int:
     """Play `count` complete random games, each to its last move; returns how many Black won.
 
-    The moves of game `g` are written to row `g` modulo R of `moves` (int16 `[R, size*size]`), its number of plies to
-    the same row of `lengths` (int16 `[R]`). `stones` is room for one board.
-    A game shuffles the order that the game before it left in its row, so the games depend on R as well as on `seed`.
+    The moves of game `g` are written to row `g` modulo R of `moves` (int16 `[R, size*size]`), its
+    number of plies to the same row of `lengths` (int16 `[R]`). `stones` is room for one board.
+    A game shuffles the order that the game before it left in its row, so the games depend on R as
+    well as on `seed`.
     """
     cells = table.size * table.size
     wins = 0
@@ -65,15 +72,16 @@ def random_games(
 def winner_of_full_board(colours: NDArray[np.int8], size: int) -> int:
     """Colour that connects on a board without empty cells, `[size*size]`.
 
-    The border between the colours is followed from the corner where Black's top edge meets White's left edge. All
-    black cells beside it are connected to the top, all white ones to the left. The side that it reaches tells the
-    winner.
+    The border between the colours is followed from the corner where Black's top edge meets White's
+    left edge. All black cells beside it are connected to the top, all white ones to the left. The
+    side that it reaches tells the winner.
     """
-    # The walk stands between two touching cells, a black and a white one. The cell ahead touches both and replaces
-    # the one of its own colour. Rows and columns -1 and size are the edges.
+    # The walk stands between two touching cells, a black and a white one. The cell ahead touches
+    # both and replaces the one of its own colour. Rows and columns -1 and size are the edges.
     black_row, black_column, white_row, white_column = -1, 0, 0, -1
     while True:
-        # The step from the black to the white cell, turned by 60 degrees, leads from the black cell to the one ahead.
+        # The step from the black to the white cell, turned by 60 degrees, leads from the black cell
+        # to the one ahead.
         down, right = white_row - black_row, white_column - black_column
         row, column = black_row - right, black_column + down + right
         if row == size:
@@ -88,12 +96,17 @@ def winner_of_full_board(colours: NDArray[np.int8], size: int) -> int:
 
 @uncounted_kernel
 def playouts(
-    colours: NDArray[np.int8], to_move: int, count: int, k: np.uint64, size: int, room: NDArray[np.int16]
+    colours: NDArray[np.int8],
+    to_move: int,
+    count: int,
+    k: np.uint64,
+    size: int,
+    room: NDArray[np.int16],
 ) -> int:
     """Number of Black's wins in `count` random continuations of a position.
 
-    `colours` int8 `[size*size]` holds +1 black, -1 white, 0 empty and is not changed; `room` int16 `[size*size]`
-    is scratch space; `k` is the key of the random draws.
+    `colours` int8 `[size*size]` holds +1 black, -1 white, 0 empty and is not changed; `room` int16
+    `[size*size]` is scratch space; `k` is the key of the random draws.
     """
     empty = 0
     for cell in range(size * size):

@@ -1,7 +1,8 @@
 """Counter-based random numbers: a draw is a function of its key, so no order of work can change it.
 
-A key is made once from (seed, game, ply, purpose); draw number `i` of that key scrambles `key + i * GOLDEN` as
-SplitMix64 does (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators").
+A key is made once from (seed, game, ply, purpose); draw number `i` of that key scrambles `key + i *
+GOLDEN` as SplitMix64 does (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number
+generators").
 """
 
 import math

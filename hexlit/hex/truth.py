@@ -31,7 +31,9 @@ _UNSOLVED_DRAWS = 20  # unsolved draws in a row for one position before giving u
 
 @dataclass(frozen=True)
 class SolvedPositions:
-    """Undecided positions with their exact value, in the absolute frame (Black +1 connects top to bottom)."""
+    """Undecided positions with their exact value,
+    in the absolute frame (Black +1 connects top to bottom).
+    """
 
     cells: npt.NDArray[np.int8]  # [count, size*size]
     to_move: npt.NDArray[np.int8]  # [count], +1 or -1
@@ -59,7 +61,9 @@ class SolvedPositions:
 
 
 def cached(path: Path | None, make: Callable[[], SolvedPositions]) -> SolvedPositions:
-    """The positions in `path` (`.npz`, no pickle); without that file those of `make`, then kept there (None: not)."""
+    """The positions in `path` (`.npz`, no pickle);
+    without that file those of `make`, then kept there (None: not).
+    """
     kept = None if path is None else _load(path)
     if kept is not None:
         return kept
@@ -76,30 +80,43 @@ def cached(path: Path | None, make: Callable[[], SolvedPositions]) -> SolvedPosi
 
 
 def stage_of(stones: npt.NDArray[np.int16], fewest: int, most: int) -> npt.NDArray[np.int8]:
-    """Index into STAGES of positions with `fewest` to `most` stones: the third of that range that they lie in."""
+    """Index into STAGES of positions with `fewest` to `most` stones:
+    the third of that range that they lie in.
+    """
     return (len(STAGES) * (stones - fewest) // (most - fewest + 1)).astype(np.int8)
 
 
 def won_positions(
-    size: int, count: int, seed: int, min_stones: int = 0, node_limit: int | None = None, cache: Path | None = None
+    size: int,
+    count: int,
+    seed: int,
+    min_stones: int = 0,
+    node_limit: int | None = None,
+    cache: Path | None = None,
 ) -> SolvedPositions:
-    """Random undecided positions that the side to move wins with best play, with its exact winning moves.
+    """Random undecided positions that the side to move wins with best play, with its exact winning
+    moves.
 
-    Stones are put on random cells in turn, Black first. Every number of stones from `min_stones` to size*size - 1 (the
-    last cell can still decide) comes equally often, in random order, as far as `count` divides. Positions are drawn
-    independently, so the emptiest boards repeat; in some positions every move wins. Position i depends only on `seed`
-    and its own number of stones; with a `node_limit` also on the solver's earlier proofs.
+    Stones are put on random cells in turn, Black first. Every number of stones from `min_stones` to
+    size*size - 1 (the last cell can still decide) comes equally often, in random order, as far as
+    `count` divides. Positions are drawn independently, so the emptiest boards repeat; in some
+    positions every move wins. Position i depends only on `seed` and its own number of stones; with
+    a `node_limit` also on the solver's earlier proofs.
 
     Args:
-        size: 2 to 8. From size 6 on raise `min_stones` or set `node_limit`: near the empty board solving takes long.
+        size: 2 to 8. From size 6 on raise `min_stones` or set `node_limit`: near the empty board
+            solving takes long.
         count: positions to return.
         seed: at least 0.
         min_stones: the fewest stones of a position.
-        node_limit: draws that the solver cannot settle within this many nodes are skipped and counted.
-        cache: folder where the result is kept for the next call with the same arguments (`.npz`, no pickle).
+        node_limit: draws that the solver cannot settle within this many nodes are skipped and
+            counted.
+        cache: folder where the result is kept for the next call with the same arguments (`.npz`, no
+            pickle).
 
     Raises:
-        UsageError: an argument is out of range, or no suitable position turns up for a number of stones.
+        UsageError: an argument is out of range, or no suitable position turns up for a number of
+            stones.
     """
     solver = ExactSolver(size)
     check_numbers("[1, inf)", count=count)
@@ -107,11 +124,16 @@ def won_positions(
     check_numbers(f"[0, {size * size - 1}]", min_stones=min_stones)
     path = None
     if cache is not None:
-        path = cache / f"won-v{_FORMAT}-size{size}-count{count}-seed{seed}-min{min_stones}-limit{node_limit}.npz"
+        path = (
+            cache
+            / f"won-v{_FORMAT}-size{size}-count{count}-seed{seed}-min{min_stones}-limit{node_limit}.npz"
+        )
     return cached(path, lambda: _draw(solver, count, seed, min_stones, node_limit))
 
 
-def _draw(solver: ExactSolver, count: int, seed: int, min_stones: int, node_limit: int | None) -> SolvedPositions:
+def _draw(
+    solver: ExactSolver, count: int, seed: int, min_stones: int, node_limit: int | None
+) -> SolvedPositions:
     total = solver.size * solver.size
     stones = (min_stones + np.arange(count) % (total - min_stones)).astype(np.int16)
     np.random.default_rng([seed, count]).shuffle(stones)
@@ -146,7 +168,9 @@ def _draw(solver: ExactSolver, count: int, seed: int, min_stones: int, node_limi
                 f"(now {min_stones}) or node_limit (now {node_limit})"
             )
     source, stage = np.zeros(count, np.int8), stage_of(stones, min_stones, total - 1)
-    return SolvedPositions(cells, to_move, stones, to_move, wins, source, stage, ("random cells",), unsolved)
+    return SolvedPositions(
+        cells, to_move, stones, to_move, wins, source, stage, ("random cells",), unsolved
+    )
 
 
 def _load(path: Path) -> SolvedPositions | None:
@@ -155,8 +179,18 @@ def _load(path: Path) -> SolvedPositions | None:
     try:
         with np.load(path, allow_pickle=False) as kept:
             rows = {name: kept[name] for name in _ARRAYS}
-            return SolvedPositions(**rows, sources=tuple(kept["sources"].tolist()), unsolved=int(kept["unsolved"]))
+            return SolvedPositions(
+                **rows, sources=tuple(kept["sources"].tolist()), unsolved=int(kept["unsolved"])
+            )
     # RuntimeError: the zip claims to be encrypted, or packed in an unknown way.
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as problem:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        EOFError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as problem:
         _log.warning("cannot read %s (%s): the positions are computed again", path, problem)
         return None

@@ -1,4 +1,6 @@
-"""Backends for a network of fixed batch and board size: on the host, or on a device with one copy each way."""
+"""Backends for a network of fixed batch and board size:
+on the host, or on a device with one copy each way.
+"""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -14,15 +16,20 @@ from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.tower import HexNet, build_net, masked_logits
 
 
-def folded_twin(net: HexNet, device: torch.device, dtype: torch.dtype, channels_last: bool) -> HexNet:
-    """A network on `device` in `dtype` that answers as `net` does in evaluation. `net` is not changed.
+def folded_twin(
+    net: HexNet, device: torch.device, dtype: torch.dtype, channels_last: bool
+) -> HexNet:
+    """A network on `device` in `dtype` that answers as `net` does in evaluation. `net` is not
+    changed.
 
     Only batch norm of a `ConvNorm` is folded; that of another package's block stays.
     """
     twin = build_net(net.config).eval().requires_grad_(False)
     for layer in twin.modules():
         if isinstance(layer, ConvNorm):
-            layer.conv.bias = nn.Parameter(torch.zeros(layer.conv.out_channels), requires_grad=False)
+            layer.conv.bias = nn.Parameter(
+                torch.zeros(layer.conv.out_channels), requires_grad=False
+            )
             layer.norm = nn.Identity()  # type: ignore[assignment]
     twin.to(device, dtype)
     if channels_last:
@@ -61,10 +68,17 @@ class Forward(Protocol):
 
 
 class TwinForward:
-    """The folded network by torch's own operators, compiled if `compile_mode` names a mode of `torch.compile`."""
+    """The folded network by torch's own operators,
+    compiled if `compile_mode` names a mode of `torch.compile`.
+    """
 
     def __init__(
-        self, net: HexNet, device: torch.device, dtype: torch.dtype, channels_last: bool, compile_mode: str = ""
+        self,
+        net: HexNet,
+        device: torch.device,
+        dtype: torch.dtype,
+        channels_last: bool,
+        compile_mode: str = "",
     ) -> None:
         self.dtype = dtype
         self.layout = torch.channels_last if channels_last else torch.contiguous_format
@@ -98,15 +112,21 @@ class HostRun:
 
 
 class DeviceRun:
-    """Evaluates on a device: one copy of int8 planes to it, and one copy of policy and value, concatenated, back.
+    """Evaluates on a device: one copy of int8 planes to it, and one copy of policy and value,
+    concatenated, back.
 
-    On cuda the host buffers are page-locked, and every evaluator has its own stream, so that groups of games overlap.
-    With `graph` the whole evaluation is captured once and replayed as one CUDA graph. More positions than `shape` has
-    are evaluated in several turns.
+    On cuda the host buffers are page-locked, and every evaluator has its own stream, so that groups
+    of games overlap. With `graph` the whole evaluation is captured once and replayed as one CUDA
+    graph. More positions than `shape` has are evaluated in several turns.
     """
 
     def __init__(
-        self, forward: Forward, device: torch.device, shape: tuple[int, int, int, int], actions: int, graph: bool
+        self,
+        forward: Forward,
+        device: torch.device,
+        shape: tuple[int, int, int, int],
+        actions: int,
+        graph: bool,
     ) -> None:
         self.forward = forward
         self.device = device

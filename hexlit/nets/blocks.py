@@ -1,4 +1,6 @@
-"""The parts of a tower: convolution with batch norm, pooling of a whole board, attention, residual blocks."""
+"""The parts of a tower: convolution with batch norm,
+pooling of a whole board, attention, residual blocks.
+"""
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +11,9 @@ SQUEEZE = 4
 
 
 class ConvNorm(nn.Module):
-    """A convolution that keeps the board's size, followed by batch norm. `[B, inputs, n, n]` → `[B, outputs, n, n]`."""
+    """A convolution that keeps the board's size,
+    followed by batch norm. `[B, inputs, n, n]` → `[B, outputs, n, n]`.
+    """
 
     def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
         super().__init__()
@@ -23,16 +27,26 @@ class ConvNorm(nn.Module):
         return result
 
     def folded(self) -> tuple[Tensor, Tensor]:
-        """Weight and bias of the one convolution that equals this layer in evaluation, float32 and detached."""
+        """Weight and bias of the one convolution that equals this layer in evaluation,
+        float32 and detached.
+        """
         if self.norm.running_mean is None or self.norm.running_var is None:
             raise ValueError("batch norm without running statistics cannot be folded")
-        scale = self.norm.weight.detach().float() * torch.rsqrt(self.norm.running_var.float() + self.norm.eps)
+        scale = self.norm.weight.detach().float() * torch.rsqrt(
+            self.norm.running_var.float() + self.norm.eps
+        )
         bias = self.norm.bias.detach().float() - self.norm.running_mean.float() * scale
         return self.conv.weight.detach().float() * scale[:, None, None, None], bias
 
 
 _ACTIVATIONS: dict[str, type[nn.Module]]
-_ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU, "mish": nn.Mish, "leaky_relu": nn.LeakyReLU}
+_ACTIVATIONS = {
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "mish": nn.Mish,
+    "leaky_relu": nn.LeakyReLU,
+}
 
 
 def make_activation(name: str) -> nn.Module:
@@ -41,9 +55,11 @@ def make_activation(name: str) -> nn.Module:
 
 
 def pool_board(x: Tensor) -> Tensor:
-    """A whole board in one vector: per channel the mean, the mean scaled by the board's size, and the maximum.
+    """A whole board in one vector: per channel the mean, the mean scaled by the board's size, and
+    the maximum.
 
-    `[B, C, n, n]` → `[B, 3*C]`. The scaled mean lets the next layers depend on the size (KataGo, Wu 2019, section 4).
+    `[B, C, n, n]` → `[B, 3*C]`. The scaled mean lets the next layers depend on the size (KataGo, Wu
+    2019, section 4).
     """
     mean = x.mean(dim=(2, 3))
     return torch.cat((mean, mean * size_scale(x.shape[-1]), x.amax(dim=(2, 3))), dim=1)
@@ -55,9 +71,11 @@ def size_scale(size: int) -> float:
 
 
 class GlobalBias(nn.Module):
-    """One bias per channel from features of the whole board: `[B, inputs, n, n]` → `[B, outputs, 1, 1]`.
+    """One bias per channel from features of the whole board: `[B, inputs, n, n]` → `[B, outputs, 1,
+    1]`.
 
-    Connection in Hex is global; this carries information across the board in one step. It starts at zero.
+    Connection in Hex is global; this carries information across the board in one step. It starts at
+    zero.
     """
 
     def __init__(self, inputs: int, outputs: int) -> None:
@@ -73,9 +91,11 @@ class GlobalBias(nn.Module):
 
 
 class SqueezeExcitation(nn.Module):
-    """`x` with each channel weighed by the whole board, `[B, C, n, n]` → `[B, C, n, n]` (Hu et al. 2018).
+    """`x` with each channel weighed by the whole board, `[B, C, n, n]` → `[B, C, n, n]` (Hu et al.
+    2018).
 
-    The weights are in (0, 1): the mean of every channel goes through a hidden layer of C/4 units and a sigmoid.
+    The weights are in (0, 1): the mean of every channel goes through a hidden layer of C/4 units
+    and a sigmoid.
     """
 
     def __init__(self, channels: int, activation: str) -> None:
@@ -91,11 +111,12 @@ class SqueezeExcitation(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """`x + attention(norm(x))` over the cells of a board, `[B, C, n, n]` → `[B, C, n, n]` (Vaswani et al. 2017).
+    """`x + attention(norm(x))` over the cells of a board, `[B, C, n, n]` → `[B, C, n, n]` (Vaswani
+    et al. 2017).
 
-    Every cell attends to every other in `heads` heads of C/heads channels. No weight depends on the board's size, and
-    cells have no coordinates: the convolutions below put a cell's place into its features. The last layer starts at
-    zero, so that an untrained block passes its input on.
+    Every cell attends to every other in `heads` heads of C/heads channels. No weight depends on the
+    board's size, and cells have no coordinates: the convolutions below put a cell's place into its
+    features. The last layer starts at zero, so that an untrained block passes its input on.
     """
 
     def __init__(self, channels: int, heads: int) -> None:
@@ -110,9 +131,13 @@ class SelfAttention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Add the result of attention to every cell."""
         cells = self.norm(x.flatten(2).transpose(1, 2))  # [B, n*n, C]
-        parts = self.queries_keys_values(cells).unflatten(2, (3, self.heads, -1))  # [B, n*n, 3, heads, C/heads]
+        parts = self.queries_keys_values(cells).unflatten(
+            2, (3, self.heads, -1)
+        )  # [B, n*n, 3, heads, C/heads]
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)
-        result = functional.scaled_dot_product_attention(queries, keys, values)  # [B, heads, n*n, C/heads]
+        result = functional.scaled_dot_product_attention(
+            queries, keys, values
+        )  # [B, heads, n*n, C/heads]
         y: Tensor = self.last(result.transpose(1, 2).flatten(2))
         return x + y.transpose(1, 2).reshape(x.shape)
 

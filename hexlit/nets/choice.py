@@ -1,4 +1,6 @@
-"""The fastest backend to evaluate a network on this CPU: measured once if there is a choice, then remembered."""
+"""The fastest backend to evaluate a network on this CPU:
+measured once if there is a choice, then remembered.
+"""
 
 import os
 import time
@@ -17,8 +19,9 @@ from hexlit.nets.tower import HexNet, forward_flops
 from hexlit.nets.winograd import winograd_obstacle
 
 CALL_FLOPS = 2e9
-"""Operations of the largest call that is measured, for each thread: up to 0.05 s on a slow core. A larger batch is
-judged by the part of it that fits."""
+"""Operations of the largest call that is measured, for each thread: up to 0.05 s on a slow core. A
+larger batch is judged by the part of it that fits.
+"""
 
 Builder = Callable[[str, int], Forward]
 """Makes the forward pass of a backend for a batch."""
@@ -34,8 +37,12 @@ def candidates(net: HexNet, profile: DeviceProfile) -> list[str]:
     return [own, "winograd"] if full and not winograd_obstacle(net) else [own]
 
 
-def fastest_backend(net: HexNet, size: int, batch: int, profile: DeviceProfile, build: Builder) -> str:
-    """The backend to take; it is measured only if there are several and the choice is not known yet."""
+def fastest_backend(
+    net: HexNet, size: int, batch: int, profile: DeviceProfile, build: Builder
+) -> str:
+    """The backend to take;
+    it is measured only if there are several and the choice is not known yet.
+    """
     backends = candidates(net, profile)
     if len(backends) == 1:
         return backends[0]
@@ -51,7 +58,9 @@ def fastest_backend(net: HexNet, size: int, batch: int, profile: DeviceProfile, 
 
 
 def seconds_of(backends: list[str], size: int, batch: int, build: Builder) -> dict[str, float]:
-    """Seconds of one call by backend, the least of several rounds in turn; one that cannot be built is left out."""
+    """Seconds of one call by backend, the least of several rounds in turn;
+    one that cannot be built is left out.
+    """
     planes = torch.from_numpy(blank_planes(batch, size))
     built: dict[str, Callable[[], object]] = {}
     with torch.inference_mode():
@@ -60,8 +69,11 @@ def seconds_of(backends: list[str], size: int, batch: int, build: Builder) -> di
                 built[backend] = partial(build(backend, batch), planes)
                 built[backend]()
             except (RuntimeError, AttributeError, ImportError):
-                built.pop(backend, None)  # the evaluator tries the rest in their order, and says why one does not work
-        # Of one thread the computing time, which other programs lengthen little; Windows ticks every 16 ms.
+                built.pop(
+                    backend, None
+                )  # the evaluator tries the rest in their order, and says why one does not work
+        # Of one thread the computing time, which other programs lengthen little; Windows ticks
+        # every 16 ms.
         alone = torch.get_num_threads() == 1 and os.name == "posix"
         times = timed_in_turn(built, time.process_time if alone else time.perf_counter)
     # The least time is the machine's speed, unless other programs take all of its time.

@@ -18,10 +18,12 @@ MOST_BLOCKS = 1000
 
 @dataclass
 class NetConfig(Settings, section="net"):
-    """A residual tower with a policy and a value head. The same weights play on every board from 2 to 19.
+    """A residual tower with a policy and a value head. The same weights play on every board from 2
+    to 19.
 
-    `blocks` with `block` give the known layouts: [6] basic is a plain tower, [2, 2, 2, 2] basic is ResNet-18,
-    [3, 4, 6, 3] basic ResNet-34 and [3, 4, 6, 3] bottleneck ResNet-50, all without striding and of one width.
+    `blocks` with `block` give the known layouts: [6] basic is a plain tower, [2, 2, 2, 2] basic is
+    ResNet-18, [3, 4, 6, 3] basic ResNet-34 and [3, 4, 6, 3] bottleneck ResNet-50, all without
+    striding and of one width.
 
     Raises:
         UsageError: a value is out of range; the message names the dotted key.
@@ -34,16 +36,19 @@ class NetConfig(Settings, section="net"):
     """Residual blocks of each stage."""
 
     block: str = one_of(BLOCKS, "basic", group=BLOCK_GROUP)
-    """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the channels).
-    Other names are blocks of installed packages. Such a block decides itself whether it follows
-    net.activation, net.attention=se and net.global_pooling."""
+    """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the
+    channels). Other names are blocks of installed packages. Such a block decides itself whether it
+    follows net.activation, net.attention=se and net.global_pooling.
+    """
 
     activation: str = one_of(ACTIVATIONS, "relu")
     """Activation. Only relu has the fast backends of the CPU."""
 
     attention: str = one_of(ATTENTIONS, "none")
     """Attention. With se each residual block weighs its channels by the whole board. With self each
-    stage ends with attention of every cell to every other; it has none of the fast backends of the CPU."""
+    stage ends with attention of every cell to every other; it has none of the fast backends of the
+    CPU.
+    """
 
     attention_heads: int = number(4, "[1, inf)")
     """Heads of attention self; they share the channels evenly."""
@@ -58,7 +63,9 @@ class NetConfig(Settings, section="net"):
     """Channels of the policy head."""
 
     value_channels: int = number(32, "[1, inf)")
-    """Channels that are pooled over the board for the value, the swap action and the policy's bias."""
+    """Channels that are pooled over the board for the value,
+    the swap action and the policy's bias.
+    """
 
     value_hidden: int = number(64, "[1, inf)")
     """Hidden units of the value head."""
@@ -66,17 +73,27 @@ class NetConfig(Settings, section="net"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.blocks:
-            raise UsageError("net.blocks=[]: must be a list of stages of 1 or more blocks, such as [6]")
+            raise UsageError(
+                "net.blocks=[]: must be a list of stages of 1 or more blocks, such as [6]"
+            )
         if sum(self.blocks) > MOST_BLOCKS:
-            raise UsageError(f"net.blocks={self.blocks}: must have at most {MOST_BLOCKS} blocks in all")
+            raise UsageError(
+                f"net.blocks={self.blocks}: must have at most {MOST_BLOCKS} blocks in all"
+            )
         if self.block == "bottleneck" and self.channels < 2:
-            raise UsageError(f"net.channels={self.channels}: must be 2 or more with net.block=bottleneck")
+            raise UsageError(
+                f"net.channels={self.channels}: must be 2 or more with net.block=bottleneck"
+            )
         if self.attention == "self" and self.channels % self.attention_heads:
-            raise UsageError(f"net.attention_heads={self.attention_heads}: must divide net.channels={self.channels}")
+            raise UsageError(
+                f"net.attention_heads={self.attention_heads}: must divide net.channels={self.channels}"
+            )
 
 
 def obstacle_for_plain_parts(config: NetConfig, where: str) -> str:
-    """Why a network of `config` cannot be computed by `where`, which has the plain parts alone; empty if it can."""
+    """Why a network of `config` cannot be computed by `where`,
+    which has the plain parts alone; empty if it can.
+    """
     if config.block not in BLOCKS:
         return f"net.block={config.block} is not in {where}, {' and '.join(BLOCKS)} are"
     if config.attention == "self":
@@ -87,5 +104,7 @@ def obstacle_for_plain_parts(config: NetConfig, where: str) -> str:
 
 
 def saved_config(settings: Mapping[str, Any]) -> NetConfig:
-    """The settings of a network as a file has them. Files of 0.2 also have `kernel`, which the weights imply."""
+    """The settings of a network as a file has them.
+    Files of 0.2 also have `kernel`, which the weights imply.
+    """
     return NetConfig(**{name: value for name, value in settings.items() if name != "kernel"})

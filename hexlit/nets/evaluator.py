@@ -1,4 +1,6 @@
-"""The evaluator of the search: policy and value of a batch of positions, as fast as the device allows."""
+"""The evaluator of the search:
+policy and value of a batch of positions, as fast as the device allows.
+"""
 
 import logging
 import time
@@ -22,9 +24,11 @@ from hexlit.nets.tower import HexNet
 log = logging.getLogger(__name__)
 
 TOLERANCE = {torch.float32: 0.01, torch.float16: 0.2, torch.bfloat16: 0.2}
-"""Largest trusted difference of a probability or a value from the plain float32 network, by number format.
+"""Largest trusted difference of a probability or a value from the plain float32 network, by number
+format.
 
-It is above the effect of rounding (TF32 on cuda included) and below that of a wrong operator."""
+It is above the effect of rounding (TF32 on cuda included) and below that of a wrong operator.
+"""
 
 CHECKED_POSITIONS = 16
 
@@ -32,10 +36,11 @@ CHECKED_POSITIONS = 16
 class NetworkEvaluator(Guarded):
     """Evaluates `batch` positions per call with a snapshot of a network's weights.
 
-    The backend that the profile asks for is built and compared with the plain float32 network on random positions. If
-    it cannot be built or differs, torch's plain operators take its place, and one warning says why; further evaluators
-    of the process do not repeat it. If the profile leaves the backend open, the fastest one of the CPU is taken: see
-    `fastest_backend`. If the device runs out of memory, it evaluates half of the positions at once from then on.
+    The backend that the profile asks for is built and compared with the plain float32 network on
+    random positions. If it cannot be built or differs, torch's plain operators take its place, and
+    one warning says why; further evaluators of the process do not repeat it. If the profile leaves
+    the backend open, the fastest one of the CPU is taken: see `fastest_backend`. If the device runs
+    out of memory, it evaluates half of the positions at once from then on.
 
     Attributes:
         backend: the backend in use: fused, winograd, graph, compile or eager.
@@ -50,7 +55,9 @@ class NetworkEvaluator(Guarded):
         profile: the device, the number format and the backend to try first.
     """
 
-    def __init__(self, net: HexNet, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
+    def __init__(
+        self, net: HexNet, *, size: int, swap: bool, batch: int, profile: DeviceProfile
+    ) -> None:
         super().__init__()
         self.size = size
         self.batch = batch
@@ -105,7 +112,10 @@ class NetworkEvaluator(Guarded):
             torch.cuda.current_stream(self.profile.device).synchronize()
 
     def _first_that_works(self, net: HexNet) -> tuple[Forward, Run]:
-        wanted = [(name, torch.float32 if name == "winograd" else self.dtype) for name in self._backends(net)]
+        wanted = [
+            (name, torch.float32 if name == "winograd" else self.dtype)
+            for name in self._backends(net)
+        ]
         while True:
             reasons: list[str] = []
             full = False
@@ -113,14 +123,18 @@ class NetworkEvaluator(Guarded):
                 try:
                     forward, run = self._build(net)
                 except (RuntimeError, MemoryError, AttributeError, ImportError) as error:
-                    reasons.append(f"{self.backend} in {str(self.dtype).removeprefix('torch.')}: {_short(error, 300)}")
+                    reasons.append(
+                        f"{self.backend} in {str(self.dtype).removeprefix('torch.')}: {_short(error, 300)}"
+                    )
                     full = full or self._is_full(error)
                     continue
                 if reasons:
                     _warn_once("; ".join(reasons), self.backend)
                 return forward, run
             if not full:
-                raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
+                raise RuntimeError(
+                    f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}"
+                )
             self._halve(reasons[-1])
 
     def _backends(self, net: HexNet) -> list[str]:
@@ -137,7 +151,8 @@ class NetworkEvaluator(Guarded):
         """Build the backend and compare it with the plain network in float32 on the CPU.
 
         Raises:
-            RuntimeError, AttributeError, ImportError: it cannot be built here, or its results are wrong.
+            RuntimeError, AttributeError, ImportError: it cannot be built here, or its results are
+                wrong.
             UsageError: the plain network's own answers are not finite.
         """
         forward = self._make_forward(net, self.backend, self.batch)
@@ -150,7 +165,9 @@ class NetworkEvaluator(Guarded):
         if not (np.isfinite(probabilities).all() and np.isfinite(values).all()):
             raise UsageError("the network answers with NaN or infinity: its weights have diverged")
         # NaN wins
-        difference = np.maximum(np.abs(policy[:count] - probabilities).max(), np.abs(value[:count] - values).max())
+        difference = np.maximum(
+            np.abs(policy[:count] - probabilities).max(), np.abs(value[:count] - values).max()
+        )
         allowed = TOLERANCE[self.dtype]
         if not difference <= allowed:
             raise RuntimeError(f"its results are off by {difference:.3g}, {allowed:g} is allowed")
@@ -168,7 +185,9 @@ class NetworkEvaluator(Guarded):
         Raises:
             UsageError: it does so already, or there is one position.
         """
-        full = f"{self.profile.device} is out of memory with {self._rows} positions at once ({reason})"
+        full = (
+            f"{self.profile.device} is out of memory with {self._rows} positions at once ({reason})"
+        )
         more = "selfplay.ahead=false or accelerator.memory_cap leaves it more in training"
         if self._rows < self.batch or self.batch == 1:
             raise UsageError(f"{full}; {more}")
@@ -192,9 +211,12 @@ class NetworkEvaluator(Guarded):
         device = self.profile.device
         if device.type == "cpu":
             return HostRun(forward)
-        # Graphs of `torch.compile` itself (`reduce-overhead`) serve only the thread that compiled first.
+        # Graphs of `torch.compile` itself (`reduce-overhead`) serve only the thread that compiled
+        # first.
         graph = device.type == "cuda" and self.backend in ("graph", "compile")
-        return DeviceRun(forward, device, (self._rows, *self._planes_shape[1:]), self.actions, graph)
+        return DeviceRun(
+            forward, device, (self._rows, *self._planes_shape[1:]), self.actions, graph
+        )
 
 
 def _short(error: Exception, most: int) -> str:
@@ -204,7 +226,9 @@ def _short(error: Exception, most: int) -> str:
 
 @cache
 def _warn_once(reasons: str, backend: str) -> None:
-    """Say why a slower backend is used; a run builds several evaluators, and one warning is enough."""
+    """Say why a slower backend is used;
+    a run builds several evaluators, and one warning is enough.
+    """
     log.warning(
         "a faster way to evaluate the network cannot be used (%s). %s operators take its place: the answers are right, "
         "but self-play takes longer",
@@ -214,7 +238,9 @@ def _warn_once(reasons: str, backend: str) -> None:
 
 
 def random_planes(batch: int, size: int) -> Planes:
-    """Planes of random positions with a third of the cells taken and the swap allowed, the same in every call."""
+    """Planes of random positions with a third of the cells taken and the swap allowed,
+    the same in every call.
+    """
     generator = np.random.default_rng(0)
     taken = generator.random((batch, size, size)) < 1 / 3
     own = generator.random((batch, size, size)) < 1 / 2
@@ -233,9 +259,13 @@ def plain_answers(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Fl
 
 @torch.inference_mode()
 def answers(run: Run, planes: Planes, batch: int, actions: int) -> tuple[Floats, Floats]:
-    """Probabilities `[P, A]` and values `[P]` of any number P of positions by a `run` of `batch` at once."""
+    """Probabilities `[P, A]` and values `[P]` of any
+    number P of positions by a `run` of `batch` at once.
+    """
     count = len(planes)
-    batches = np.resize(planes, (-(-count // batch), batch, *planes.shape[1:]))  # the last one padded by repetitions
+    batches = np.resize(
+        planes, (-(-count // batch), batch, *planes.shape[1:])
+    )  # the last one padded by repetitions
     policies = np.zeros((*batches.shape[:2], actions), np.float32)
     values = np.zeros(batches.shape[:2], np.float32)
     for arrays in zip(batches, policies, values, strict=True):
@@ -247,7 +277,9 @@ LEAST_SAME_MOVES = 0.98
 """Least share of positions with the same likeliest move."""
 
 HARMLESS_ERROR = 0.01
-"""Below this error of the policy, changed moves mean nothing: a network that has learned little rates many alike."""
+"""Below this error of the policy, changed moves mean nothing:
+a network that has learned little rates many alike.
+"""
 
 
 @dataclass(frozen=True)
@@ -256,7 +288,9 @@ class Agreement:
 
     positions: int
     policy_error: float
-    """Mean over positions of half the summed differences of probabilities (total variation), in [0, 1]."""
+    """Mean over positions of half the summed differences
+    of probabilities (total variation), in [0, 1].
+    """
     value_error: float
     """Mean difference of values, in [0, 2]."""
     largest_value_error: float

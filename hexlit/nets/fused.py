@@ -1,8 +1,9 @@
-"""The network on a CPU through oneDNN's fused operators: convolution, bias, addition and relu in one call each.
+"""The network on a CPU through oneDNN's fused operators: convolution, bias, addition and relu in
+one call each.
 
-Batch norm is folded into the convolutions and the weights are packed once per refresh, which takes milliseconds.
-Nothing is compiled. The operators are private to torch, so `fused_obstacle` checks that they exist, and the evaluator
-compares the results with the plain network before it uses them.
+Batch norm is folded into the convolutions and the weights are packed once per refresh, which takes
+milliseconds. Nothing is compiled. The operators are private to torch, so `fused_obstacle` checks
+that they exist, and the evaluator compares the results with the plain network before it uses them.
 """
 
 from typing import NamedTuple, cast
@@ -45,7 +46,19 @@ class PackedConv(NamedTuple):
     def add_relu(self, x: Tensor, total: Tensor) -> Tensor:
         """`relu(convolution(x) + total)`, written into `total`."""
         y: Tensor = torch.ops.mkldnn._convolution_pointwise_.binary(
-            total, x, self.weight, self.bias, self.padding, [1, 1], [1, 1], 1, "add", 1.0, "relu", [], None
+            total,
+            x,
+            self.weight,
+            self.bias,
+            self.padding,
+            [1, 1],
+            [1, 1],
+            1,
+            "add",
+            1.0,
+            "relu",
+            [],
+            None,
         )
         return y
 
@@ -70,11 +83,13 @@ class FusedBlock(NamedTuple):
 
 
 class FusedForward:
-    """The weights of a `HexNet`, packed for one board size and batch size; a snapshot that does not follow the net.
+    """The weights of a `HexNet`, packed for one board size and batch size; a snapshot that does not
+    follow the net.
 
     Args:
         net: the network.
-        dtype: float32 or bfloat16, for everything up to the pooled features; the small layers after them are float32.
+        dtype: float32 or bfloat16, for everything up to the pooled features; the small layers after
+            them are float32.
         size: board size n.
         batch: positions B in a call.
 
@@ -98,7 +113,9 @@ class FusedForward:
         self.summary = self._conv(net.summary.layer)
         self.policy = self._conv(net.policy.layer)
         self.cells = net.policy.cells.weight.detach().to(self.dtype).reshape(-1, 1).clone()
-        self.cells_bias = float(net.policy.cells.bias.detach()) if net.policy.cells.bias is not None else 0.0
+        self.cells_bias = (
+            float(net.policy.cells.bias.detach()) if net.policy.cells.bias is not None else 0.0
+        )
         self.from_summary = _linears([net.policy.bias, net.policy.swap, net.value.hidden])
         self.value_last = _linears([net.value.last])
 
@@ -139,7 +156,9 @@ class FusedForward:
     def _pool(self, x: Tensor) -> Tensor:
         """As `pool_board`, in float32: `[B, C, n, n]` → `[B, 3*C]`."""
         mean = self._mean(x)
-        return torch.cat((mean, mean * self.scale, functional.max_pool2d(x, self.size).flatten(1).float()), dim=1)
+        return torch.cat(
+            (mean, mean * self.scale, functional.max_pool2d(x, self.size).flatten(1).float()), dim=1
+        )
 
     def _mean(self, x: Tensor) -> Tensor:
         """Mean of each channel over the board, in float32: `[B, C, n, n]` → `[B, C]`."""
@@ -149,7 +168,9 @@ class FusedForward:
         weight, bias = layer.folded()
         padding = [weight.shape[2] // 2] * 2
         weight, shape = weight.to(self.dtype), [self.batch, weight.shape[1], self.size, self.size]
-        packed = torch.ops.mkldnn._reorder_convolution_weight(weight, padding, [1, 1], [1, 1], 1, shape)
+        packed = torch.ops.mkldnn._reorder_convolution_weight(
+            weight, padding, [1, 1], [1, 1], 1, shape
+        )
         return PackedConv(packed, bias.to(self.dtype), padding)
 
     def _block(self, block: ResidualBlock) -> FusedBlock:
@@ -157,10 +178,14 @@ class FusedForward:
         bias = _linears([block.bias.linear]) if block.bias is not None else None
         if block.gate is None:
             return FusedBlock(convs, bias, None)
-        return FusedBlock(convs, bias, (_linears([block.gate.squeeze]), _linears([block.gate.excite])))
+        return FusedBlock(
+            convs, bias, (_linears([block.gate.squeeze]), _linears([block.gate.excite]))
+        )
 
 
 def _linears(layers: list[nn.Linear]) -> PackedLinear:
     """Linear layers of the same input, concatenated."""
     weight = torch.cat([layer.weight.detach().float() for layer in layers])
-    return PackedLinear(weight.t().contiguous(), torch.cat([layer.bias.detach().float() for layer in layers]))
+    return PackedLinear(
+        weight.t().contiguous(), torch.cat([layer.bias.detach().float() for layer in layers])
+    )

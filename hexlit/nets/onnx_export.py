@@ -38,11 +38,12 @@ class _Answers(nn.Module):
 def onnx_model(net: HexNet) -> Any:
     """The network as an ONNX model for every board; it answers as the evaluator does.
 
-    `planes` int8 `[B, 5, n, n]` → `policy` `[B, n*n + 1]`, probabilities of the legal actions and 0 elsewhere, and
-    `value` `[B]` in [-1, 1] for the player to move; both float32. B and n are free.
+    `planes` int8 `[B, 5, n, n]` → `policy` `[B, n*n + 1]`, probabilities of the legal actions and 0
+    elsewhere, and `value` `[B]` in [-1, 1] for the player to move; both float32. B and n are free.
 
     Raises:
-        RuntimeError: it has blocks of another package, which may follow the board in ways that a trace misses.
+        RuntimeError: it has blocks of another package, which may follow the board in ways that a
+            trace misses.
     """
     import onnx
 
@@ -58,17 +59,22 @@ def onnx_model(net: HexNet) -> Any:
 
 
 def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
-    """Write the network to `path` as an ONNX model for every board, and beside it a text on inputs and outputs.
+    """Write the network to `path` as an ONNX model for every board, and beside it a text on inputs
+    and outputs.
 
     Raises:
         UsageError: the network has a part that the model lacks.
     """
     inputs = Path(__file__).with_name("onnx.md").read_text(encoding="utf-8")
-    text = inputs.format(name=path.name, version=__version__, size=size, swap="on" if swap else "off")
+    text = inputs.format(
+        name=path.name, version=__version__, size=size, swap="on" if swap else "off"
+    )
     try:
         model = onnx_model(net)
     except RuntimeError as obstacle:
-        raise UsageError(f"format=onnx: {obstacle}; format=safetensors takes every network") from None
+        raise UsageError(
+            f"format=onnx: {obstacle}; format=safetensors takes every network"
+        ) from None
     model.doc_string = text
     model.producer_name, model.producer_version = "hexlit", __version__
     with replacing(path) as temporary:

@@ -28,9 +28,12 @@ from hexlit.nets.outside_blocks import BlockError, outside_block, require_packag
 def recomputed(part: nn.Module, x: Tensor) -> Tensor:
     """`part(x)` that keeps only `x` for the backward pass (Chen et al. 2016).
 
-    Gradients, buffers such as batch norm's running statistics, and random draws are those of `part(x)` itself.
+    Gradients, buffers such as batch norm's running statistics, and random draws are those of
+    `part(x)` itself.
     """
-    if torch.compiler.is_compiling():  # the compiler recomputes values, never the updates of running statistics
+    if (
+        torch.compiler.is_compiling()
+    ):  # the compiler recomputes values, never the updates of running statistics
         compiled: Tensor = checkpoint(part, x, use_reentrant=False)
         return compiled
     before = {name: buffer.clone() for name, buffer in part.named_buffers()}
@@ -45,10 +48,14 @@ def recomputed(part: nn.Module, x: Tensor) -> Tensor:
 
 
 ILLEGAL = -1e9
-"""Logit of an illegal action: its probability is exactly 0, and 0 * log-probability stays finite."""
+"""Logit of an illegal action: its probability is exactly 0,
+and 0 * log-probability stays finite.
+"""
 
 OUTPUT_SCALE = 0.01
-"""Standard deviation of the last layers' first weights: an untrained network is near uniform and near 0."""
+"""Standard deviation of the last layers' first weights:
+an untrained network is near uniform and near 0.
+"""
 
 
 class BoardSummary(nn.Module):
@@ -65,7 +72,9 @@ class BoardSummary(nn.Module):
 
 
 class PolicyHead(nn.Module):
-    """Logits of the cells and of the swap action: `[B, C, n, n]`, `[B, 3*V]` → `[B, n*n + 1]`, swap last."""
+    """Logits of the cells and of the swap action:
+    `[B, C, n, n]`, `[B, 3*V]` → `[B, n*n + 1]`, swap last.
+    """
 
     def __init__(self, config: NetConfig) -> None:
         super().__init__()
@@ -107,7 +116,8 @@ class ValueHead(nn.Module):
 
 
 def masked_logits(policy_logits: Tensor, planes: Tensor) -> Tensor:
-    """The policy's logits in float32 with `ILLEGAL` for taken cells and for a swap that is not allowed.
+    """The policy's logits in float32 with `ILLEGAL` for taken cells and for a swap that is not
+    allowed.
 
     Args:
         policy_logits: `[B, n*n + 1]`, swap last; or `[B, n*n]` without the swap rule.
@@ -145,8 +155,8 @@ class NetOutput(NamedTuple):
 class HexNet(nn.Module):
     """Policy and value of Hex positions on any board from 2 to 19, in the mover's frame.
 
-    Every layer keeps the board's size and the heads pool over the board, so no weight depends on the size. `build_net`
-    makes one.
+    Every layer keeps the board's size and the heads pool over the board, so no weight depends on
+    the size. `build_net` makes one.
 
     Args:
         config: its settings; the heads follow them, too.
@@ -155,13 +165,18 @@ class HexNet(nn.Module):
         attention: the layer at the end of each stage; empty for a network without.
 
     Attributes:
-        checkpointing: whether training keeps only the input of each block and computes the rest again for the gradients
-            (gradient checkpointing, Chen et al. 2016). It takes less memory and about a third more work, with the same
-            results. It may be set at any time; no checkpoint records it.
+        checkpointing: whether training keeps only the input of each block and computes the rest
+            again for the gradients (gradient checkpointing, Chen et al. 2016). It takes less memory
+            and about a third more work, with the same results. It may be set at any time; no
+            checkpoint records it.
     """
 
     def __init__(
-        self, config: NetConfig, stem: ConvNorm, blocks: list[nn.Module], attention: list[SelfAttention]
+        self,
+        config: NetConfig,
+        stem: ConvNorm,
+        blocks: list[nn.Module],
+        attention: list[SelfAttention],
     ) -> None:
         super().__init__()
         self.config = config
@@ -187,15 +202,23 @@ class HexNet(nn.Module):
         """The blocks in their order, self-attention at the end of each stage."""
         if not self.attention:
             return list(self.blocks)
-        stages = zip(pairwise(accumulate(self.config.blocks, initial=0)), self.attention, strict=True)
-        return [part for (start, end), attention in stages for part in (*self.blocks[start:end], attention)]
+        stages = zip(
+            pairwise(accumulate(self.config.blocks, initial=0)), self.attention, strict=True
+        )
+        return [
+            part
+            for (start, end), attention in stages
+            for part in (*self.blocks[start:end], attention)
+        ]
 
 
 def build_net(config: NetConfig) -> HexNet:
-    """An untrained network of `config`, with weights from torch's generator; this alone tells the kinds apart.
+    """An untrained network of `config`, with weights from torch's generator; this alone tells the
+    kinds apart.
 
     Raises:
-        BlockError: the package that brings its block is missing, or the block is not as it should be.
+        BlockError: the package that brings its block is missing, or the block is not as it should
+            be.
     """
     channels, activation = config.channels, config.activation
     middle = channels // 2 if config.block == "bottleneck" else channels
@@ -206,7 +229,11 @@ def build_net(config: NetConfig) -> HexNet:
             blocks.append(outside_block(config))
             continue
         if config.block == "bottleneck":
-            layers = [ConvNorm(channels, middle, 1), ConvNorm(middle, middle, 3), ConvNorm(middle, channels, 1)]
+            layers = [
+                ConvNorm(channels, middle, 1),
+                ConvNorm(middle, middle, 3),
+                ConvNorm(middle, channels, 1),
+            ]
         else:
             layers = [ConvNorm(channels, channels, 3), ConvNorm(channels, channels, 3)]
         has_bias = config.global_pooling and number % GLOBAL_BIAS_EVERY == 0
@@ -219,7 +246,8 @@ def build_net(config: NetConfig) -> HexNet:
 
 
 def saved_net(settings: Mapping[str, Any], state: Mapping[str, Tensor]) -> HexNet:
-    """The network of the `NetConfig` with `settings`, in evaluation mode, with the weights `state` of play.
+    """The network of the `NetConfig` with `settings`, in evaluation mode, with the weights `state`
+    of play.
 
     Raises:
         BlockError: the package of its block is missing, or has other weights by now.
@@ -237,18 +265,23 @@ def saved_net(settings: Mapping[str, Any], state: Mapping[str, Tensor]) -> HexNe
     except RuntimeError as error:
         if own:
             raise
-        raise BlockError(f"the installed block {settings['block']} has other weights than the file") from error
+        raise BlockError(
+            f"the installed block {settings['block']} has other weights than the file"
+        ) from error
     return net.eval()
 
 
 def refuse_other_shapes(config: NetConfig, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Check the `shapes` of tensors against those of the network of `config`, for which no memory is taken.
+    """Check the `shapes` of tensors against those of the network of `config`, for which no memory
+    is taken.
 
     Raises:
         ValueError: they differ.
     """
     with torch.device("meta"):
-        expected = {name: [*tensor.shape] for name, tensor in build_net(config).state_dict().items()}
+        expected = {
+            name: [*tensor.shape] for name, tensor in build_net(config).state_dict().items()
+        }
     if expected != {name: [*shape] for name, shape in shapes.items()}:
         raise ValueError("its weights are not those of the network that it describes")
 
@@ -258,21 +291,29 @@ POSITIONS = 2
 
 
 def forward_flops(config: NetConfig, size: int) -> int:
-    """Operations of a forward pass of one position through the network of `config` on a board of `size`.
+    """Operations of a forward pass of one position through the network of `config` on a board of
+    `size`.
 
-    It counts products of matrices and convolutions, those of attention included; a multiplication and its addition are
-    two. Normalising, activations and pooling, about a hundredth, are left out.
+    It counts products of matrices and convolutions, those of attention included; a multiplication
+    and its addition are two. Normalising, activations and pooling, about a hundredth, are left out.
 
     Args:
         config: the network's settings.
         size: board size n.
     """
-    # No random draws of the caller's, and no memory for hexlit's own networks. Another package's block need not work on
-    # tensors without values, so it computes.
-    with torch.random.fork_rng(devices=[]), torch.device("meta" if config.block in BLOCKS else "cpu"):
+    # No random draws of the caller's, and no memory for hexlit's own networks. Another package's
+    # block need not work on tensors without values, so it computes.
+    with (
+        torch.random.fork_rng(devices=[]),
+        torch.device("meta" if config.block in BLOCKS else "cpu"),
+    ):
         net = build_net(config).eval()
         planes = torch.zeros(POSITIONS, PLANES, size, size)
         # The counter does not know all fused kernels of attention, but it knows its two products.
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        with (
+            torch.no_grad(),
+            sdpa_kernel(SDPBackend.MATH),
+            FlopCounterMode(display=False) as counter,
+        ):
             net(planes)
     return int(counter.get_total_flops()) // POSITIONS

@@ -1,7 +1,9 @@
-"""Time of a recipe on machines that one does not have: a formula on the rates that `hexlit bench what=pace` measures.
+"""Time of a recipe on machines that one does not have: a formula on the rates that `hexlit bench
+what=pace` measures.
 
-An epoch follows the rounds of `hexlit.selfplay.rounds`: each process plays its share of the epoch's positions, in whole
-games; the learner waits for all shares and trains on them. With `ahead` it trains while the next round is played.
+An epoch follows the rounds of `hexlit.selfplay.rounds`: each process plays its share of the epoch's
+positions, in whole games; the learner waits for all shares and trains on them. With `ahead` it
+trains while the next round is played.
 """
 
 import math
@@ -14,7 +16,9 @@ from hexlit.settings import Settings, number
 
 MEGABIT = 1e6 / 8
 NICENESS_WEIGHT = 335 / 1024
-"""Weight of a self-play process, five steps nicer than the training on its machine (Linux' table of weights)."""
+"""Weight of a self-play process,
+five steps nicer than the training on its machine (Linux' table of weights).
+"""
 
 
 @dataclass
@@ -33,10 +37,14 @@ class TargetConfig(Settings, section="target"):
 
 @dataclass
 class PlanConfig(Settings):
-    """The machines of a plan, and their rates: one machine that trains, and may also play; others that only play."""
+    """The machines of a plan, and their rates:
+    one machine that trains, and may also play; others that only play.
+    """
 
     rates: str | None = None
-    """Folder or file written by `hexlit bench what=pace experiment=NAME output=FOLDER` on the playing machine."""
+    """Folder or file written by
+    `hexlit bench what=pace experiment=NAME output=FOLDER` on the playing machine.
+    """
     learner_rates: str | None = None
     """The same for the training machine. Null: it is of the same kind."""
     workers: int | None = number(None, "[0, inf)")
@@ -77,13 +85,17 @@ class PlanConfig(Settings):
 
 @dataclass(frozen=True)
 class Pace:
-    """The work of one machine per second, and the content of a game: the section `pace` of `bench.json`."""
+    """The work of one machine per second,
+    and the content of a game: the section `pace` of `bench.json`.
+    """
 
     cores: int
     """Threads of self-play and training in the measurement."""
     actors: list[dict[str, float]]
-    """Rates of one process with many and with few games, and of a process on each core: `processes`, `games` at a time
-    in each, `positions_per_second` searched in full by all together."""
+    """Rates of one process with many and with few games, and of a process on each core:
+    `processes`, `games` at a time in each, `positions_per_second` searched in full by all
+    together.
+    """
     training_positions_per_second: float
     training_threads: int
     """Processor threads that a training step keeps busy; 0 if a device does the work."""
@@ -98,17 +110,24 @@ class Pace:
     def alone(self, games: float) -> float:
         """Positions per second of one process with `games` at a time and a core of its own.
 
-        Between measured numbers of games the rate follows their logarithm; beyond them it is that of the nearest.
+        Between measured numbers of games the rate follows their logarithm; beyond them it is that
+        of the nearest.
         """
-        rows = sorted((one["games"], one["positions_per_second"]) for one in self.actors if one["processes"] == 1)
+        rows = sorted(
+            (one["games"], one["positions_per_second"])
+            for one in self.actors
+            if one["processes"] == 1
+        )
         counts, rates = zip(*rows, strict=True)
-        return float(min(1.0, games / counts[0]) * np.interp(math.log(games), np.log(counts), rates))
+        return float(
+            min(1.0, games / counts[0]) * np.interp(math.log(games), np.log(counts), rates)
+        )
 
     def speed(self, busy: float) -> float:
         """Speed of each of `busy` busy threads of the machine, as a share of that of a single one.
 
-        Threads share caches, memory and often the units of a core. Only the full number of cores was measured; the
-        speed falls evenly up to that number.
+        Threads share caches, memory and often the units of a core. Only the full number of cores
+        was measured; the speed falls evenly up to that number.
         """
         most = max(self.actors, key=lambda actor: actor["processes"])
         least = most["positions_per_second"] / most["processes"] / self.alone(most["games"])
@@ -117,17 +136,23 @@ class Pace:
     def games_of_a_share(self, positions: float) -> float:
         """Mean number of whole games until one process has its share of the positions.
 
-        It is 1 and the probability of each number of games that they are too few; their positions add up to about a
-        normal distribution.
+        It is 1 and the probability of each number of games that they are too few; their positions
+        add up to about a normal distribution.
         """
         mean, deviation = self.positions_per_game, max(self.positions_per_game_deviation, 1e-9)
-        most = math.ceil(positions / mean + 10 * deviation / mean * math.sqrt(positions / mean)) + 10
+        most = (
+            math.ceil(positions / mean + 10 * deviation / mean * math.sqrt(positions / mean)) + 10
+        )
         sums = (NormalDist(count * mean, math.sqrt(count) * deviation) for count in range(1, most))
         return 1 + math.fsum(one.cdf(positions - 0.5) for one in sums)
 
     def seconds(self, work: float, processes: int, cores: int) -> float:
         """Time of `processes` that each have `work`, in seconds of a core of their own."""
-        return work / (min(1.0, cores / processes) * self.speed(min(cores, processes))) if processes else 0.0
+        return (
+            work / (min(1.0, cores / processes) * self.speed(min(cores, processes)))
+            if processes
+            else 0.0
+        )
 
 
 def epoch_of(
@@ -144,16 +169,25 @@ def epoch_of(
         trained: positions that the epoch trains on: whole batches.
 
     Returns:
-        `epoch_seconds`, `games_per_second`, `positions_per_second` searched in full, `games_per_epoch`; the share of
-        the time that a self-play process has work (`actors_busy`), that the learner trains (`learner_busy`), and that
-        its network carries data (`link_busy`); its `bytes_per_second`; and `staleness`, epochs between the weights that
-        played a game and those that begin to train on it.
+        `epoch_seconds`, `games_per_second`, `positions_per_second` searched in full,
+        `games_per_epoch`; the share of the time that a self-play process has work (`actors_busy`),
+        that the learner trains (`learner_busy`), and that its network carries data (`link_busy`);
+        its `bytes_per_second`; and `staleness`, epochs between the weights that played a game and
+        those that begin to train on it.
     """
-    workers, host_workers, ahead = machines.workers or 0, machines.host_workers or 0, machines.ahead or 0
+    workers, host_workers, ahead = (
+        machines.workers or 0,
+        machines.host_workers or 0,
+        machines.ahead or 0,
+    )
     actors, cores = machines.actors, machines.cores or 0
     share = pace.games_of_a_share(positions / actors)
     work, slots = share * pace.positions_per_game, games / actors
-    training = trained / learner.training_positions_per_second / (1 + (machines.gpus - 1) * machines.gpu_scaling)
+    training = (
+        trained
+        / learner.training_positions_per_second
+        / (1 + (machines.gpus - 1) * machines.gpu_scaling)
+    )
     beside = work / learner.alone(slots)
     home = learner.seconds(beside, workers, cores)
     away = pace.seconds(work / pace.alone(slots), host_workers, machines.host_cores or 0)
@@ -161,9 +195,12 @@ def epoch_of(
         training, home = _side_by_side(training, beside, workers, cores, learner)
     of_a_host = learner.weights_bytes + host_workers * share * pace.bytes_per_game
     of_all, speed = machines.hosts * of_a_host, machines.network * MEGABIT
-    # Further ahead, hosts play at different times, so that one seldom waits for the network of another.
+    # Further ahead, hosts play at different times, so that one seldom waits for the network of
+    # another.
     queue = (of_a_host if ahead > 1 else of_all) / speed
-    remote = max(away + queue + 2 * machines.latency / 1000, of_all / speed) if machines.hosts else 0.0
+    remote = (
+        max(away + queue + 2 * machines.latency / 1000, of_all / speed) if machines.hosts else 0.0
+    )
     played = max(home, remote)
     seconds = max(played, training) if ahead else played + training
     return {
@@ -179,14 +216,21 @@ def epoch_of(
     }
 
 
-def _side_by_side(training: float, playing: float, workers: int, cores: int, pace: Pace) -> tuple[float, float]:
-    """Times of the training, and of the processes beside it, that begin together and share the cores by weight."""
+def _side_by_side(
+    training: float, playing: float, workers: int, cores: int, pace: Pace
+) -> tuple[float, float]:
+    """Times of the training, and of the processes beside it,
+    that begin together and share the cores by weight.
+    """
     threads = pace.training_threads
     share = min(1.0, cores / (threads + workers * NICENESS_WEIGHT))
     speed = pace.speed(min(cores, threads + workers))
-    # The rate of training was measured with all of its threads busy, so it includes their mutual slowing.
+    # The rate of training was measured with all of its threads busy, so it includes their mutual
+    # slowing.
     trains = training * pace.speed(threads) / (share * speed)
     plays = playing / (min(1.0, (cores - share * threads) / workers) * speed)
-    left = 1 - min(trains, plays) / np.array([trains, plays])  # when the first one has ended, the other is alone
+    left = 1 - min(trains, plays) / np.array(
+        [trains, plays]
+    )  # when the first one has ended, the other is alone
     trains, plays = min(trains, plays) + left * (training, pace.seconds(playing, workers, cores))
     return float(trains), float(plays)

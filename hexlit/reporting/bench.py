@@ -16,31 +16,60 @@ FIGURES = {
 
 
 def bench_page(report: Any) -> Page:
-    """The measurements of a `hexlit.bench.measure.Report`, some of them side by side, and the findings."""
+    """The measurements of a `hexlit.bench.measure.Report`,
+    some of them side by side, and the findings.
+    """
     ranks = {"threads": 2, "quartiles": 4, "refresh": 5, "first call": 7, "compiling": 6, "peak": 3}
     rows = []
     for line in report.lines:
         ends = [shown(one, "{:,.0f}") for one in (line.lower_quartile, line.upper_quartile)]
         row = [line.what, line.precision, line.device, str(line.threads or DASH)]
-        row += [shown(line.median, f"{{:,.0f}} {line.unit}"), DASH if line.lower_quartile is None else " – ".join(ends)]
+        row += [
+            shown(line.median, f"{{:,.0f}} {line.unit}"),
+            DASH if line.lower_quartile is None else " – ".join(ends),
+        ]
         row += [shown(getattr(line, key), form) for key, form in FIGURES.values()]
-        rows.append([*row, shown(line.peak_bytes and line.peak_bytes / 2**20, "{:,.0f} MiB"), line.detail])
+        rows.append(
+            [*row, shown(line.peak_bytes and line.peak_bytes / 2**20, "{:,.0f} MiB"), line.detail]
+        )
     headings = ["what", "precision", "device", "threads", "median", "quartiles", *FIGURES, "peak"]
     measured = table("", [*headings, Column("", rank=1)], rows, names=2, ranks=ranks)
-    grids = [grid] if (grid := grid_of([line for line in report.lines if line.batch is not None])) else []
-    sections = [Section("Measurements", [measured]), *(Section(one.caption, [one]) for one in grids)]
+    grids = (
+        [grid]
+        if (grid := grid_of([line for line in report.lines if line.batch is not None]))
+        else []
+    )
+    sections = [
+        Section("Measurements", [measured]),
+        *(Section(one.caption, [one]) for one in grids),
+    ]
     return Page(report.title, "", [*sections, Section("Findings", [Notes(report.said)])])
 
 
 def grid_of(lines: Sequence[Any]) -> Table | None:
-    """Medians of the forward pass by way and batch, and the longest refresh of each way; the `lines` have one unit."""
-    ways, batches = (list(dict.fromkeys(getattr(one, key) for one in lines)) for key in ("precision", "batch"))
+    """Medians of the forward pass by way and batch,
+    and the longest refresh of each way; the `lines` have one unit.
+    """
+    ways, batches = (
+        list(dict.fromkeys(getattr(one, key) for one in lines)) for key in ("precision", "batch")
+    )
     rows = []
     for way in ways:
         own = {one.batch: one for one in lines if one.precision == way}
         medians = [own[batch].median if batch in own else None for batch in batches]
         refresh = max((one.refresh_milliseconds or 0.0 for one in own.values()), default=0.0)
         reason = "" if any(medians) else next(iter(own.values())).detail
-        rows.append([way, *(shown(one, "{:,.0f}") for one in medians), shown(refresh or None, "{:,.1f}"), reason])
+        rows.append(
+            [
+                way,
+                *(shown(one, "{:,.0f}") for one in medians),
+                shown(refresh or None, "{:,.1f}"),
+                reason,
+            ]
+        )
     headings = ("backend", *(f"batch {batch}" for batch in batches), "refresh, ms", Column(""))
-    return table(f"{lines[0].what.rpartition(',')[0]}, {lines[0].unit}", headings, rows) if lines else None
+    return (
+        table(f"{lines[0].what.rpartition(',')[0]}, {lines[0].unit}", headings, rows)
+        if lines
+        else None
+    )

@@ -1,4 +1,6 @@
-"""Boards and games as text: positions, maps of openings, a game with its moves; in colours where there are some."""
+"""Boards and games as text: positions, maps of openings,
+a game with its moves; in colours where there are some.
+"""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -35,11 +37,14 @@ _CELL = 4  # characters per cell of a map; the shift from row to row is half of 
 _STONES = {1: ("X", BLACK_STYLE), -1: ("O", WHITE_STYLE), 0: (".", "dim")}
 
 
-def draw_board(cells: npt.NDArray[np.int8], size: int, marks: Collection[int] = (), *, last: int | None = None) -> Text:
-    """The board, one row per line, each row half a cell further right than the one above; no newline at the end.
+def draw_board(
+    cells: npt.NDArray[np.int8], size: int, marks: Collection[int] = (), *, last: int | None = None
+) -> Text:
+    """The board, one row per line, each row half a cell further right than the one above; no
+    newline at the end.
 
-    Black's stones are `X` and Black's edges (the column letters) are red; White's are `O` and blue. `str()` of the
-    result is plain ASCII, so it works in any text.
+    Black's stones are `X` and Black's edges (the column letters) are red; White's are `O` and blue.
+    `str()` of the result is plain ASCII, so it works in any text.
 
     Args:
         cells: int8 `[size*size]`, +1 black, -1 white, 0 empty, row 0 at the top.
@@ -52,37 +57,51 @@ def draw_board(cells: npt.NDArray[np.int8], size: int, marks: Collection[int] = 
     board.append(f"   {letters}\n", BLACK_STYLE)
     for row in range(size):
         board.append(f"{' ' * row}{row + 1:>2}", WHITE_STYLE)
-        gaps = dict(zip((last, last + 1), "()", strict=True)) if last is not None and last // size == row else {}
+        gaps = (
+            dict(zip((last, last + 1), "()", strict=True))
+            if last is not None and last // size == row
+            else {}
+        )
         for cell in range(row * size, (row + 1) * size):
             symbol, look = _STONES[int(cells[cell])]
             if cell in marks:
                 symbol, look = ("*", MARK_STYLE) if symbol == "." else (symbol, f"{look} reverse")
             board.append(gaps.get(cell, " "), MARK_STYLE).append(symbol, look)
-        board.append(gaps.get((row + 1) * size, " "), MARK_STYLE).append(f"{row + 1}\n", WHITE_STYLE)
+        board.append(gaps.get((row + 1) * size, " "), MARK_STYLE).append(
+            f"{row + 1}\n", WHITE_STYLE
+        )
     return board.append(f"{' ' * (size + 3)}{letters}", BLACK_STYLE)
 
 
-def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] | None = None) -> Text:
+def draw_openings(
+    judged: Sequence[bool | float | None], truth: Sequence[bool] | None = None
+) -> Text:
     """Draw the openings of an n×n board as a rhombus, one row per line, with a legend at the end.
 
-    A cell shows the judgement from the opener's view: a searched value in [-1, 1] as `+99` to `-99` (hundredths), a
-    bool as `W` (wins) or `L`, None or NaN as `?`. With `truth` a wrong cell has an exclamation mark and is red. The
-    map is readable without colours too.
+    A cell shows the judgement from the opener's view: a searched value in [-1, 1] as `+99` to `-99`
+    (hundredths), a bool as `W` (wins) or `L`, None or NaN as `?`. With `truth` a wrong cell has an
+    exclamation mark and is red. The map is readable without colours too.
 
     Args:
         judged: `[n*n]`, index row * n + column; above 0 or True: the opener wins.
-        truth: `[n*n]`, whether the opening at the cell wins with best play; None where it is not known.
+        truth: `[n*n]`, whether the opening at the cell wins with best play; None where it is not
+            known.
     """
     size = math.isqrt(len(judged))
     board = Text(no_wrap=True)
-    board.append("    " + "".join(chr(ord("a") + column).center(_CELL) for column in range(size)) + "\n", "bold")
+    board.append(
+        "    " + "".join(chr(ord("a") + column).center(_CELL) for column in range(size)) + "\n",
+        "bold",
+    )
     for row in range(size):
         board.append(" " * (row * _CELL // 2) + f"{row + 1:>3} ", "bold")
         for cell in range(row * size, (row + 1) * size):
             value = None if math.isnan(judged[cell] or 0) else judged[cell]
             wrong = truth is not None and value is not None and not judged_right(value, truth[cell])
             look = DOUBT_STYLE if value is None else WIN_STYLE if value > 0 else LOSS_STYLE
-            board.append(f"{_judgement(value):>3}{'!' if wrong else ' '}", WRONG_STYLE if wrong else look)
+            board.append(
+                f"{_judgement(value):>3}{'!' if wrong else ' '}", WRONG_STYLE if wrong else look
+            )
         board.append("\n")
     board.append("    ").append(" wins ", WIN_STYLE).append(" loses ", LOSS_STYLE)
     if truth is not None:
@@ -132,7 +151,11 @@ def result_of(record: GameRecord) -> str:
     colour = _COLOURS.get(record.winner)
     if record.ending == Ending.UNFINISHED:
         return f"unfinished; {colour} is said to have won" if colour else "unfinished"
-    how = {Ending.CONNECTED: "connects", Ending.RESIGNED: "wins by resignation", Ending.FORFEITED: "wins by forfeit"}
+    how = {
+        Ending.CONNECTED: "connects",
+        Ending.RESIGNED: "wins by resignation",
+        Ending.FORFEITED: "wins by forfeit",
+    }
     return f"{colour} {how[record.ending]}"
 
 
@@ -140,19 +163,32 @@ def draw_game(shown: ShownGame) -> Text:
     """The game for a terminal; plain text carries the same information as the colours."""
     record = shown.record
     black, white = Text("X ", BLACK_STYLE), Text("O ", WHITE_STYLE)
-    parts = [Text.assemble(black, record.black or "Black", (" – ", "dim"), white, record.white or "White")]
+    parts = [
+        Text.assemble(
+            black, record.black or "Black", (" – ", "dim"), white, record.white or "White"
+        )
+    ]
     parts += [Text.assemble((f"{name:<8}", "dim"), value) for name, value in shown.facts.items()]
     parts += [Text(), draw_board(shown.board.cells, record.size, last=shown.last)]
     parts += [Text(f"{SIDES}; {LAST}" if shown.ply else SIDES, "dim"), Text(), *_moves(shown)]
     if record.opening:
         parts.append(Text("[move]: part of the opening, chosen by no player", "dim"))
-    of = f" ({shown.ply} of {len(record.moves)} moves shown)" if shown.ply < len(record.moves) else ""
-    parts += [Text(), Text.assemble((f"{len(record.moves)} moves · {result_of(record)}", "bold"), of)]
+    of = (
+        f" ({shown.ply} of {len(record.moves)} moves shown)"
+        if shown.ply < len(record.moves)
+        else ""
+    )
+    parts += [
+        Text(),
+        Text.assemble((f"{len(record.moves)} moves · {result_of(record)}", "bold"), of),
+    ]
     return Text("\n").join(parts)
 
 
 def _moves(shown: ShownGame) -> list[Text]:
-    """Lines of numbered moves; moves chosen by no player in brackets, moves after the position dim."""
+    """Lines of numbered moves; moves chosen by no player in brackets,
+    moves after the position dim.
+    """
     lines = []
     for ply, name in enumerate(move_names(shown.record)):
         name = f"[{name}]" if ply < shown.record.opening else name
@@ -164,7 +200,10 @@ def _moves(shown: ShownGame) -> list[Text]:
 
 def move_names(record: GameRecord) -> list[str]:
     """The moves in notation."""
-    return ["swap" if move == record.size**2 else format_cell(move, record.size) for move in record.moves.tolist()]
+    return [
+        "swap" if move == record.size**2 else format_cell(move, record.size)
+        for move in record.moves.tolist()
+    ]
 
 
 def step_game(record: GameRecord, title: str) -> StepGame:

@@ -1,6 +1,8 @@
-"""Pictures as SVG: a Hex board with its stones and notes, a game with its moves numbered, and a search tree.
+"""Pictures as SVG: a Hex board with its stones and notes, a game with its moves numbered, and a
+search tree.
 
-A picture has its own background, so it reads alike on a light and on a dark page. The templates `*.svg.jinja` draw it.
+A picture has its own background, so it reads alike on a light and on a dark page. The templates
+`*.svg.jinja` draw it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +34,9 @@ class CellNote:
     text: str = ""
     """A few characters in the middle of an empty cell, or in the stone."""
     shade: str = ""
-    """Colour on the cell, such as `#d9541e`, with its opacity as two more digits; empty: the colour of the board."""
+    """Colour on the cell, such as `#d9541e`,
+    with its opacity as two more digits; empty: the colour of the board.
+    """
     ring: str = ""
     """Colour of a ring that points the cell out, such as `MARK`; empty: none."""
     italic: bool = False
@@ -57,14 +61,24 @@ def board_svg(
         last: cell of the last move, whose stone gets a ring.
         title: lines above the board; all but the first are small.
         caption: lines below it.
-        dark: whether it has other colours on a dark screen; not for a notebook, whose page takes over its style.
+        dark: whether it has other colours on a dark screen; not for a notebook, whose page takes
+            over its style.
     """
-    look: dict[str, Any] = {"notes": notes or {}, "last": last, "title": title, "caption": caption, "dark": dark}
+    look: dict[str, Any] = {
+        "notes": notes or {},
+        "last": last,
+        "title": title,
+        "caption": caption,
+        "dark": dark,
+    }
     return filled("board.svg", cells=cells.tolist(), size=size, **look)
 
 
-def moves_svg(moves: Sequence[int], size: int, *, opening: int = 0, title: str = "", caption: str = "") -> str:
-    """The position after `moves`, stones numbered, those of the `opening` in italics, a ring around the last.
+def moves_svg(
+    moves: Sequence[int], size: int, *, opening: int = 0, title: str = "", caption: str = ""
+) -> str:
+    """The position after `moves`, stones numbered, those of the `opening` in italics, a ring around
+    the last.
 
     After a swap the number 1 stays on the cell of the first stone until another stone takes it.
     """
@@ -82,32 +96,50 @@ def game_svg(shown: ShownGame) -> str:
     of = f" of {len(record.moves)}" if shown.ply < len(record.moves) else ""
     foot = f"{shown.ply}{of} moves · {result_of(record)}"
     if size * size in moves[1:2]:
-        foot += "\nswap-pieces: " + " → ".join(format_cell(cell, size) for cell in stone_cells(moves, size)[:2])
+        foot += "\nswap-pieces: " + " → ".join(
+            format_cell(cell, size) for cell in stone_cells(moves, size)[:2]
+        )
     return moves_svg(moves, size, opening=record.opening, title=head, caption=foot)
 
 
-def board_picture(board: OpeningsBoard | PositionBoard, *, dark: bool = False, titled: bool = False) -> tuple[str, str]:
-    """The title of a board in a report, and its SVG, in which it stands if `titled`; `dark` as of `board_svg`."""
+def board_picture(
+    board: OpeningsBoard | PositionBoard, *, dark: bool = False, titled: bool = False
+) -> tuple[str, str]:
+    """The title of a board in a report, and its SVG,
+    in which it stands if `titled`; `dark` as of `board_svg`.
+    """
     if isinstance(board, PositionBoard):
         cells = np.array(board.cells, np.int8)
         notes = {cell: CellNote(shade=tint(GOOD, 0.6)) for cell in board.marks}
         if board.ring is not None:
             notes[board.ring] = replace(notes.get(board.ring, CellNote()), ring=MARK)
         return board.title, board_svg(cells, isqrt(len(cells)), notes=notes, dark=dark)
-    values = {cell: 0.75 * value if board.exact else value for cell, value in enumerate(board.values)}
+    values = {
+        cell: 0.75 * value if board.exact else value for cell, value in enumerate(board.values)
+    }
     notes, title = value_notes(values), board.title
     if board.exact:
-        notes = {cell: replace(note, text="W" if values[cell] > 0 else "L") for cell, note in notes.items()}
+        notes = {
+            cell: replace(note, text="W" if values[cell] > 0 else "L")
+            for cell, note in notes.items()
+        }
     if board.truth is not None:
-        wrong = [cell for cell, value in enumerate(board.values) if not judged_right(value, board.truth[cell])]
+        wrong = [
+            cell
+            for cell, value in enumerate(board.values)
+            if not judged_right(value, board.truth[cell])
+        ]
         notes |= {cell: replace(notes[cell], ring=MARK) for cell in wrong}
         title += f" ({len(board.values) - len(wrong)} of {len(board.values)} right)"
     empty = np.zeros(len(board.values), np.int8)
-    return title, board_svg(empty, isqrt(len(board.values)), notes=notes, title=title * titled, dark=dark)
+    return title, board_svg(
+        empty, isqrt(len(board.values)), notes=notes, title=title * titled, dark=dark
+    )
 
 
 def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dict[int, CellNote]:
-    """Notes for shares of the cells such as a policy or visits, `[size*size]`: percents, darker for more.
+    """Notes for shares of the cells such as a policy or visits, `[size*size]`: percents, darker for
+    more.
 
     Cells below `least` stay unmarked.
     """
@@ -120,7 +152,9 @@ def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dic
 
 
 def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
-    """Notes for values of moves in [-1, 1] as percents with sign: blue wins, red loses, darker when surer."""
+    """Notes for values of moves in [-1, 1] as percents with sign:
+    blue wins, red loses, darker when surer.
+    """
     return {
         cell: CellNote(format_hundredths(value), tint(GOOD if value > 0 else BAD, abs(value)))
         for cell, value in values.items()
@@ -160,16 +194,28 @@ def tree_svg(root: DrawnNode, *, title: str = "", caption: str = "") -> str:
     height, shift = max(spot["y"] for spot in spots) + 130, (width - _ACROSS * leaves) / 2
     words: dict[str, Any] = {"title": title, "caption": caption, "good": GOOD, "bad": BAD}
     values = [format_hundredths(spot["node"].value) for spot in spots]
-    return filled("tree.svg", spots=spots, values=values, width=width, height=height, shift=shift, **words)
+    return filled(
+        "tree.svg", spots=spots, values=values, width=width, height=height, shift=shift, **words
+    )
 
 
-def _place(node: DrawnNode, above: dict[str, Any] | None, first: int, spots: list[dict[str, Any]]) -> int:
-    """Set the places of `node` and all below it, leaves from the number `first` on; returns its number of leaves."""
-    spot: dict[str, Any] = {"node": node, "above": above, "y": 10 if above is None else above["y"] + _DOWN}
+def _place(
+    node: DrawnNode, above: dict[str, Any] | None, first: int, spots: list[dict[str, Any]]
+) -> int:
+    """Set the places of `node` and all below it,
+    leaves from the number `first` on; returns its number of leaves.
+    """
+    spot: dict[str, Any] = {
+        "node": node,
+        "above": above,
+        "y": 10 if above is None else above["y"] + _DOWN,
+    }
     spots.append(spot)
     leaves, below = 0, []
     for child in node.children:
         below.append(len(spots))
         leaves += _place(child, spot, first + leaves, spots)
-    spot["x"] = (spots[below[0]]["x"] + spots[below[-1]]["x"]) / 2 if below else (first + 0.5) * _ACROSS
+    spot["x"] = (
+        (spots[below[0]]["x"] + spots[below[-1]]["x"]) / 2 if below else (first + 0.5) * _ACROSS
+    )
     return max(1, leaves)

@@ -1,4 +1,6 @@
-"""Text classification: the confusion matrix as a figure, and the sections of a run in its report."""
+"""Text classification: the confusion matrix as a figure,
+and the sections of a run in its report.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +21,9 @@ SHOWN_CLASSES = 12
 
 
 def draw_confusion(confusion: Mapping[str, Any]) -> Drawing:
-    """Each true class's shares as shades; the `counts`, by true and chosen one of the `classes`, as numbers."""
+    """Each true class's shares as shades; the `counts`,
+    by true and chosen one of the `classes`, as numbers.
+    """
     counts, size = np.array(confusion["counts"]), len(confusion["classes"])
     side = min(12.0, 2.0 + 0.55 * size)
     figure = Drawing(figsize=(side + 0.6, side))
@@ -38,18 +42,25 @@ def draw_confusion(confusion: Mapping[str, Any]) -> Drawing:
 
 
 def report_sections(files: RunFiles) -> list[Section]:
-    """Scores on the test set, the most surprising errors, and the texts, as far as the run has them."""
+    """Scores on the test set, the most surprising errors,
+    and the texts, as far as the run has them.
+    """
     summary, sections, others = files.summary, list[Section](), list[Block]()
     if (files.folder / FIGURE).is_file():
         drawing = (files.folder / FIGURE).read_bytes()
         others.append(Figures([Figure("confusion", "True and predicted classes", drawing)]))
     if test := summary.get("test"):
         scores, *tables = score_tables(test)
-        sections = [Section("Test set", [scores]), Section("Classes", [*tables, *others], detail=True)]
+        sections = [
+            Section("Test set", [scores]),
+            Section("Classes", [*tables, *others], detail=True),
+        ]
         sections.append(Section("Errors", [error_table(test)], detail=True))
     if summary.get("data"):
         lines = [*data_lines(summary["data"]), padding_line(summary["padding"])]
-        sections.append(Section("Texts", [Notes([f"{line[:1].upper()}{line[1:]}." for line in lines])]))
+        sections.append(
+            Section("Texts", [Notes([f"{line[:1].upper()}{line[1:]}." for line in lines])])
+        )
     return [*sections, *validation_section(summary)]
 
 
@@ -60,10 +71,14 @@ def data_lines(data: Mapping[str, Any]) -> list[str]:
         return ", ".join(f"{count:,} of {split}" for split, count in counts.items() if count)
 
     dropped, cut = data["dropped"], by_split(data["cut"])
-    conflicting = f"{dropped['duplicate']} duplicates ({dropped['conflicting']} of them with another label)"
+    conflicting = (
+        f"{dropped['duplicate']} duplicates ({dropped['conflicting']} of them with another label)"
+    )
     lines = [f"texts: {by_split(data['texts'])}; dropped: {conflicting}, {dropped['blank']} blank"]
     lines += [f"cut to {data['max_length']} tokens: {cut}"] if cut else []
-    return lines + [f"files that are not UTF-8, read as Latin-1: {data['latin1']}"] * bool(data["latin1"])
+    return lines + [f"files that are not UTF-8, read as Latin-1: {data['latin1']}"] * bool(
+        data["latin1"]
+    )
 
 
 def padding_line(padding: Mapping[str, Any]) -> str:
@@ -77,25 +92,42 @@ def padding_line(padding: Mapping[str, Any]) -> str:
 
 def score_tables(test: Mapping[str, Any]) -> list[Table]:
     """Scores beside the baseline's, a row per class, and the confusion matrix if it is small."""
-    names = {"accuracy": "accuracy", "macro_f1": "macro F1", "log_loss": "log loss", "ece": "ECE", "brier": "Brier"}
+    names = {
+        "accuracy": "accuracy",
+        "macro_f1": "macro F1",
+        "log_loss": "log loss",
+        "ece": "ECE",
+        "brier": "Brier",
+    }
     scorers = {"model": "network", "baseline": "TF-IDF + logistic regression"}
-    rows = [[title, *(f"{test[key][name]:.4f}" for name in names)] for key, title in scorers.items()]
+    rows = [
+        [title, *(f"{test[key][name]:.4f}" for name in names)] for key, title in scorers.items()
+    ]
     result = [table(f"{test['texts']} texts of the test set", ["", *names.values()], rows)]
     rows = [
-        [shorten(row["name"]), *(f"{row[name]:.3f}" for name in ("precision", "recall", "f1")), str(row["support"])]
+        [
+            shorten(row["name"]),
+            *(f"{row[name]:.3f}" for name in ("precision", "recall", "f1")),
+            str(row["support"]),
+        ]
         for row in test["classes"]
     ]
     result.append(table("The network by class", ["", "precision", "recall", "F1", "support"], rows))
     confusion = test["confusion"]
     if len(confusion["classes"]) <= SHOWN_CLASSES:
         short = [shorten(name, 14) for name in confusion["classes"]]
-        rows = [[name, *map(str, row)] for name, row in zip(short, confusion["counts"], strict=True)]
+        rows = [
+            [name, *map(str, row)] for name, row in zip(short, confusion["counts"], strict=True)
+        ]
         result.append(table("True class by row, predicted class by column", ["", *short], rows))
     return result
 
 
 def error_table(test: Mapping[str, Any]) -> Table:
     """The most surprising errors."""
-    rows = [[row["predicted"], format_share(row["confidence"]), row["truth"], row["text"]] for row in test["errors"]]
+    rows = [
+        [row["predicted"], format_share(row["confidence"]), row["truth"], row["text"]]
+        for row in test["errors"]
+    ]
     headings: list[str | Column] = ["predicted", Column("confidence", number=True), "truth", "text"]
     return table("The most surprising errors", headings, rows, names=4, search=len(rows) > 10)

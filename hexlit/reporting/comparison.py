@@ -1,11 +1,25 @@
-"""Several runs side by side: their results, their curves, their costs, and the settings that differ."""
+"""Several runs side by side: their results,
+their curves, their costs, and the settings that differ.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from hexlit.reporting.page import Cell, Column, Figure, Figures, Notes, Page, Section, Table, cell, plot, table
+from hexlit.reporting.page import (
+    Cell,
+    Column,
+    Figure,
+    Figures,
+    Notes,
+    Page,
+    Section,
+    Table,
+    cell,
+    plot,
+    table,
+)
 from hexlit.reporting.quantities import DASH, shown
 from hexlit.reporting.run_files import LENGTHS, RunFiles, numbers, rates_of
 
@@ -17,8 +31,16 @@ AXES = {
 """Axes of a measure by metric: the name, the unit, and the number of values per unit."""
 
 _PERFECT = "strength.elo_to_perfect"
-JONES = {4: (6e10, 1.3e12), 5: (9.3e11, 8.1e12), 6: (6.3e12, 1.2e14), 7: (5e13, 1.3e15), 8: (3.2e14, 7.5e15)}
-"""Multiply-adds of self-play until 500 and 50 Elo below perfect play, by rows (Jones 2021, arXiv 2104.03113)."""
+JONES = {
+    4: (6e10, 1.3e12),
+    5: (9.3e11, 8.1e12),
+    6: (6.3e12, 1.2e14),
+    7: (5e13, 1.3e15),
+    8: (3.2e14, 7.5e15),
+}
+"""Multiply-adds of self-play until 500 and 50 Elo below perfect play,
+by rows (Jones 2021, arXiv 2104.03113).
+"""
 
 
 @dataclass(frozen=True)
@@ -31,33 +53,64 @@ class ComparedRun:
     """Its own report, relative to the page."""
 
 
-def comparison_page(runs: Sequence[ComparedRun], *, epochs: Sequence[int] = (), price: float | None = None) -> Page:
+def comparison_page(
+    runs: Sequence[ComparedRun], *, epochs: Sequence[int] = (), price: float | None = None
+) -> Page:
     """The whole page; `epochs` and the `price` of an hour are for the table of costs."""
     settings = [run.files.settings() for run in runs]
     names = dict.fromkeys(name for one in settings for name in one)
     differing = [name for name in names if len({one.get(name) for one in settings}) > 1]
     rows = [[name, *(one.get(name, DASH) for one in settings)] for name in differing]
-    columns = [Column("setting", kept=True, code=True), *(Column(run.name, code=True) for run in runs)]
-    differences = Table("Settings", columns, rows, search=len(rows) > 10, empty="All settings are the same.")
+    columns = [
+        Column("setting", kept=True, code=True),
+        *(Column(run.name, code=True) for run in runs),
+    ]
+    differences = Table(
+        "Settings", columns, rows, search=len(rows) > 10, empty="All settings are the same."
+    )
     sections = [
         Section("Figures", [figures_table(runs)]),
         Section("Curves", [Figures(curves(runs))]),
         costs_section(runs, sorted(set(epochs or LENGTHS)), price),
         Section("Settings that differ", [differences]),
     ]
-    return Page(f"{len(runs)} runs compared", " · ".join(f"{run.name}: {run.files.folder}" for run in runs), sections)
+    return Page(
+        f"{len(runs)} runs compared",
+        " · ".join(f"{run.name}: {run.files.folder}" for run in runs),
+        sections,
+    )
 
 
 def figures_table(runs: Sequence[ComparedRun]) -> Table:
     """A row per run."""
     results = [final_figures(run.files) for run in runs]
     measures = list(dict.fromkeys(name for result in results for name in result))
-    headings = ["epochs", "wall time", "an epoch", "examples/s", "operations", "parameters", "memory", *measures]
-    units = ["count", "seconds", "seconds", "rate", "flops", "count", "bytes", *[None] * len(measures)]
+    headings = [
+        "epochs",
+        "wall time",
+        "an epoch",
+        "examples/s",
+        "operations",
+        "parameters",
+        "memory",
+        *measures,
+    ]
+    units = [
+        "count",
+        "seconds",
+        "seconds",
+        "rate",
+        "flops",
+        "count",
+        "bytes",
+        *[None] * len(measures),
+    ]
     rows = []
     for run, result in zip(runs, results, strict=True):
         summary = run.files.summary
-        speeds = [value for value in numbers(run.files.steps, "examples_per_second") if value is not None]
+        speeds = [
+            value for value in numbers(run.files.steps, "examples_per_second") if value is not None
+        ]
         figures = [run.files.epochs, summary.get("wall_seconds"), rates_of(run.files).epoch_seconds]
         figures += [fmean(speeds) if speeds else None, (summary.get("cost") or {}).get("flops")]
         figures += [summary.get("parameters"), (summary.get("memory") or {}).get("host_peak_bytes")]
@@ -79,7 +132,9 @@ def final_figures(files: RunFiles) -> dict[str, float]:
 
 
 def curves(runs: Sequence[ComparedRun]) -> list[Figure]:
-    """The charts of the runs on each board, which alone can be compared, and Elo to perfect play of all."""
+    """The charts of the runs on each board,
+    which alone can be compared, and Elo to perfect play of all.
+    """
     figures = []
     boards = runs_by_board(runs)
     for board, alike in boards.items():
@@ -113,7 +168,14 @@ def _curves_of(runs: Sequence[ComparedRun], where: str) -> list[Figure]:
         kind = "comparable_loss" if f"{split}.comparable_loss" in shared else "loss"
         if (name := f"{split}.{kind}") in shared:
             figures.append(
-                _chart(runs, name, "epoch", words_of(name).capitalize() + where, suffix=suffix, may_be_log=True)
+                _chart(
+                    runs,
+                    name,
+                    "epoch",
+                    words_of(name).capitalize() + where,
+                    suffix=suffix,
+                    may_be_log=True,
+                )
             )
     for monitor in dict.fromkeys(run.files.setting("trainer.monitor") for run in runs):
         if not isinstance(monitor, str) or monitor.endswith("loss"):  # losses have charts already
@@ -125,21 +187,45 @@ def _curves_of(runs: Sequence[ComparedRun], where: str) -> list[Figure]:
     for run in runs:
         steps = run.files.steps
         rates[run.name] = (numbers(steps, "epoch"), numbers(steps, "examples_per_second"))
-    return [*figures, plot(f"throughput{suffix}", f"Throughput of training{where}", rates, y="examples a second")]
+    return [
+        *figures,
+        plot(f"throughput{suffix}", f"Throughput of training{where}", rates, y="examples a second"),
+    ]
 
 
 def _frontier(runs: Sequence[ComparedRun]) -> Figure:
-    """Elo to perfect play over the operations of self-play, beside what was published for the runs' boards."""
+    """Elo to perfect play over the operations of self-play,
+    beside what was published for the runs' boards.
+    """
     boards = [run.files.setting("board") for run in runs]
-    known = {f"{size}×{size}, Jones 2021": (macs, (-500.0, -50.0)) for size, macs in JONES.items() if size in boards}
+    known = {
+        f"{size}×{size}, Jones 2021": (macs, (-500.0, -50.0))
+        for size, macs in JONES.items()
+        if size in boards
+    }
     lines: dict[str, Any] = {
         run.name: (run.files.column("cost.actor_macs"), run.files.column(_PERFECT)) for run in runs
     }
-    look: Any = {"x": "multiply-adds of self-play", "y": "Elo to perfect play", "dots": True, "log_x": True}
-    return plot("frontier", "Elo to perfect play over operations", known | lines, dashed=list(known), **look)
+    look: Any = {
+        "x": "multiply-adds of self-play",
+        "y": "Elo to perfect play",
+        "dots": True,
+        "log_x": True,
+    }
+    return plot(
+        "frontier", "Elo to perfect play over operations", known | lines, dashed=list(known), **look
+    )
 
 
-def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, title: str, *, suffix: str = "", **look: Any) -> Figure:
+def _chart(
+    runs: Sequence[ComparedRun],
+    metric: str,
+    axis: str,
+    title: str,
+    *,
+    suffix: str = "",
+    **look: Any,
+) -> Figure:
     what, unit, factor = AXES[axis]
     lines = {
         run.name: ([x and x / factor for x in run.files.column(axis)], run.files.column(metric))
@@ -149,10 +235,14 @@ def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, title: str, *, s
     return plot(f"{metric}-{what}{suffix}", title, lines, x=unit, y=words_of(metric), **look)
 
 
-def costs_section(runs: Sequence[ComparedRun], lengths: Sequence[int], price: float | None) -> Section:
-    """Hours, and with a `price` per hour money, for numbers of epochs; and the pace beside the first run's.
+def costs_section(
+    runs: Sequence[ComparedRun], lengths: Sequence[int], price: float | None
+) -> Section:
+    """Hours, and with a `price` per hour money, for numbers of epochs; and the pace beside the
+    first run's.
 
-    Workers are the processes that make data for a run, one if it has none; not known where the machine decided.
+    Workers are the processes that make data for a run, one if it has none; not known where the
+    machine decided.
     """
     headings = ["run", "pace beside the first", "workers", "efficiency of workers"]
     for number in lengths:
@@ -165,7 +255,15 @@ def costs_section(runs: Sequence[ComparedRun], lengths: Sequence[int], price: fl
         pace = first / rate.epoch_seconds if first and rate.epoch_seconds else None
         share = pace * workers[0] / count if pace and workers[0] and count else None
         costs = [text for number in lengths for text in rate.costs(number, price)]
-        rows.append([run.name, shown(pace, "{:.2f}×"), cell(count, "count"), shown(share, "{:.0%}"), *costs])
+        rows.append(
+            [run.name, shown(pace, "{:.2f}×"), cell(count, "count"), shown(share, "{:.0%}"), *costs]
+        )
     line = "At the rates that each run measured on its machine. Efficiency: pace by worker beside the first run's."
-    line += f" An hour costs {price:g}." if price is not None else " price=2.50 adds what an hour costs."
-    return Section("Cost", [Notes([line], "quiet"), table("Hours and cost by epochs", headings, rows)])
+    line += (
+        f" An hour costs {price:g}."
+        if price is not None
+        else " price=2.50 adds what an hour costs."
+    )
+    return Section(
+        "Cost", [Notes([line], "quiet"), table("Hours and cost by epochs", headings, rows)]
+    )

@@ -27,10 +27,14 @@ Data = TypeVar("Data")
 
 
 def draw(make: Callable[[Data], Figure], data: Data, kind: str = "svg") -> bytes:
-    """The figure of `data` that `make` draws, as the bytes of a file of `kind` (svg, png or pdf)."""
+    """The figure of `data` that `make` draws,
+    as the bytes of a file of `kind` (svg, png or pdf).
+    """
     content = io.BytesIO()
     with matplotlib.rc_context(STYLE):
-        make(data).savefig(content, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
+        make(data).savefig(
+            content, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None
+        )
     return content.getvalue()
 
 
@@ -49,7 +53,13 @@ def shorten(text: object, length: int = 28) -> str:
 
 def time_unit(seconds: float) -> tuple[int, str]:
     """Seconds in the unit that suits a time of `seconds`, and its name."""
-    return (3600, "hours") if seconds > 2 * 3600 else (60, "minutes") if seconds > 120 else (1, "seconds")
+    return (
+        (3600, "hours")
+        if seconds > 2 * 3600
+        else (60, "minutes")
+        if seconds > 120
+        else (1, "seconds")
+    )
 
 
 def log_scale(axes: Axes, which: str) -> None:
@@ -64,14 +74,18 @@ def log_scale(axes: Axes, which: str) -> None:
 
 
 def spread_out(values: Iterable[float]) -> bool:
-    """Whether positive values span more than two powers of ten, so that they need a logarithmic axis."""
+    """Whether positive values span more than two powers of ten,
+    so that they need a logarithmic axis.
+    """
     known = [value for value in values if math.isfinite(value)]
     return bool(known) and min(known) > 0 and max(known) > 100 * min(known)
 
 
 def whole_ticks(axes: Axes, which: str) -> None:
     """Ticks at whole numbers only."""
-    (axes.xaxis if which == "x" else axes.yaxis).set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    (axes.xaxis if which == "x" else axes.yaxis).set_major_locator(
+        MaxNLocator(integer=True, min_n_ticks=1)
+    )
 
 
 def thinned(xs: Sequence[float], ys: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
@@ -103,7 +117,8 @@ def draw_chart(data: Chart) -> Figure:
     columns = min(len(lines), max(1, int(LEGEND_INCHES / (0.5 + 0.075 * longest))))
     rows = math.ceil(len(lines) / columns) if len(lines) > 1 else 0
     height = 3.1 + 0.18 * max(0, rows - 2)
-    # Fixed margins: finding them would take as long as all the rest. Matplotlib's types lack "none".
+    # Fixed margins: finding them would take as long as all the rest. Matplotlib's types lack
+    # "none".
     figure = Figure(figsize=(5.2, height), layout="none")  # type: ignore[arg-type]
     left, top = 0.165 if data.y else 0.125, 1 - (0.14 + 0.18 * rows) / height
     figure.subplots_adjust(left=left, right=0.975, bottom=0.465 / height, top=top)
@@ -115,7 +130,14 @@ def draw_chart(data: Chart) -> Figure:
         if line.reach:
             axes.vlines(xs, *zip(*line.reach, strict=True), color=colour, lw=1.6, alpha=0.5)
         if line.weights:
-            axes.scatter(xs, ys, s=[10 + 300 * share for share in line.weights], color=colour, alpha=0.7, linewidths=0)
+            axes.scatter(
+                xs,
+                ys,
+                s=[10 + 300 * share for share in line.weights],
+                color=colour,
+                alpha=0.7,
+                linewidths=0,
+            )
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:,.6g}")
     if data.share:
@@ -129,7 +151,9 @@ def draw_chart(data: Chart) -> Figure:
         whole_ticks(axes, "x")
     axes.set(xlabel=data.x, ylabel=shorten(data.y, 40))
     if rows:
-        figure.legend(loc="upper left", bbox_to_anchor=(0.12, 1.0), ncols=columns, borderaxespad=0.1)
+        figure.legend(
+            loc="upper left", bbox_to_anchor=(0.12, 1.0), ncols=columns, borderaxespad=0.1
+        )
     return figure
 
 
@@ -142,7 +166,9 @@ def draw_spans(data: Spans) -> Figure:
     end = max(begin + length for spans in data.phases.values() for begin, length in spans)
     factor, unit = time_unit(end)
     figure = Figure(figsize=(11.0, sum(heights) + 0.7))
-    plots = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    plots = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[
+        :, 0
+    ]
     for lane, (spans, colour) in enumerate(zip(data.phases.values(), cycle(COLOURS), strict=False)):
         bars = [(begin / factor, max(length, 0.0015 * end) / factor) for begin, length in spans]
         plots[0].broken_barh(bars, (lane - 0.36, 0.72), color=colour, linewidth=0)

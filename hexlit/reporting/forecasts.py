@@ -1,4 +1,6 @@
-"""Forecasts: a figure of them over the truth, and the sections of a run of the forecaster in its report."""
+"""Forecasts: a figure of them over the truth,
+and the sections of a run of the forecaster in its report.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +10,16 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from hexlit.reporting.figures import BEST_COLOUR, INK, empty_figure, shorten
-from hexlit.reporting.page import STATE_COLOURS, Facts, Figure, Figures, Notes, Section, Table, table
+from hexlit.reporting.page import (
+    STATE_COLOURS,
+    Facts,
+    Figure,
+    Figures,
+    Notes,
+    Section,
+    Table,
+    table,
+)
 from hexlit.reporting.quantities import format_count, format_share, shown
 from hexlit.reporting.run_files import RunFiles, validation_section
 
@@ -35,8 +46,8 @@ class ForecastPanel:
 def draw_forecasts(panels: Sequence[ForecastPanel], value: str, step: str) -> Drawing:
     """Past and truth as one line of ink, the forecast on top of it, the naive forecast faint.
 
-    `value` is the name of the forecast value, with its unit if it has one, and `step` the unit of the steps, such as
-    `hours`.
+    `value` is the name of the forecast value, with its unit if it has one, and `step` the unit of
+    the steps, such as `hours`.
     """
     if not panels:
         return empty_figure("there is no forecast to show")
@@ -48,11 +59,30 @@ def draw_forecasts(panels: Sequence[ForecastPanel], value: str, step: str) -> Dr
     for place, (axes, panel) in enumerate(zip(plots, panels, strict=False)):
         marker = "o" if len(panel.steps) < 8 else ""  # few horizons are points, not a curve
         axes.axvline(0, color="#8b9098", lw=0.8, ls=":")
-        axes.plot([*panel.past_steps, *panel.steps], [*panel.past, *panel.truth], color=INK, lw=1.4, label="truth")
+        axes.plot(
+            [*panel.past_steps, *panel.steps],
+            [*panel.past, *panel.truth],
+            color=INK,
+            lw=1.4,
+            label="truth",
+        )
         if panel.naive is not None:
-            look: dict[str, Any] = {"color": NAIVE_COLOUR, "ls": "--", "marker": marker, "label": "seasonal naive"}
+            look: dict[str, Any] = {
+                "color": NAIVE_COLOUR,
+                "ls": "--",
+                "marker": marker,
+                "label": "seasonal naive",
+            }
             axes.plot(panel.steps, panel.naive, lw=1.1, ms=3, **look)
-        axes.plot(panel.steps, panel.forecast, color=FORECAST_COLOUR, lw=2.0, marker=marker, ms=3.5, label="forecast")
+        axes.plot(
+            panel.steps,
+            panel.forecast,
+            color=FORECAST_COLOUR,
+            lw=2.0,
+            marker=marker,
+            ms=3.5,
+            label="forecast",
+        )
         last, first = place >= len(panels) - columns, place % columns == 0
         axes.set(title=shorten(panel.title, 48), ylabel=shorten(value, 40) if first else "")
         axes.set_xlabel(f"{step} after the last value known" if last else "")
@@ -79,40 +109,59 @@ def report_sections(files: RunFiles) -> list[Section]:
     if summary.get("test"):
         sections.append(Section("Errors", error_tables(summary["test"])))
     if data := summary.get("data"):
-        entries = [(f"windows of {split}", format_count(count)) for split, count in data["windows"].items()]
+        entries = [
+            (f"windows of {split}", format_count(count)) for split, count in data["windows"].items()
+        ]
         dropped = sum(sum(reasons.values()) for reasons in data["dropped"].values())
         lines = [f"{format_count(dropped)} windows left out for gaps."]
         rows = data.get("rows_left_out", {}).items()
-        lines += [f"{format_count(count)} rows left out, {reason}." for reason, count in rows if count]
+        lines += [
+            f"{format_count(count)} rows left out, {reason}." for reason, count in rows if count
+        ]
         left_out = Notes(lines, "quiet")
         sections.append(Section("Windows", [Facts(entries), left_out]))
     return [*sections, *validation_section(summary)]
 
 
 def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """A table per target with a column per forecaster: errors by horizon, then figures over all horizons."""
+    """A table per target with a column per forecaster:
+    errors by horizon, then figures over all horizons.
+    """
     tables = []
     for target in dict.fromkeys(row["target"] for row in rows):
-        result = {(row["forecaster"], row["horizon"]): row for row in rows if row["target"] == target}
+        result = {
+            (row["forecaster"], row["horizon"]): row for row in rows if row["target"] == target
+        }
         names = list(dict.fromkeys(name for name, _ in result))
         horizons = [horizon for name, horizon in result if name == names[0] and horizon != OVERALL]
-        lines: list[tuple[str, Any, str]] = [(f"+{horizon}", horizon, "mae") for horizon in _spread(horizons)]
+        lines: list[tuple[str, Any, str]] = [
+            (f"+{horizon}", horizon, "mae") for horizon in _spread(horizons)
+        ]
         lines += [(OVERALL, OVERALL, "mae"), ("RMSE", OVERALL, "rmse"), ("R²", OVERALL, "r2")]
-        cells = [[head, *(_error(result[name, horizon][key]) for name in names)] for head, horizon, key in lines]
+        cells = [
+            [head, *(_error(result[name, horizon][key]) for name in names)]
+            for head, horizon, key in lines
+        ]
         for naive in ("persistence", "seasonal"):
             skills = (format_share(result[name, OVERALL][f"skill_over_{naive}"]) for name in names)
             cells.append([f"skill over {naive}", *skills])
-        title = f"{target} on the test set: mean absolute error by steps ahead, then figures over all"
+        title = (
+            f"{target} on the test set: mean absolute error by steps ahead, then figures over all"
+        )
         tables.append(table(title, ["", *names], cells))
     return tables
 
 
 def _error(value: float | None) -> str:
-    """Three digits; for numbers of four to nine digits all of them before the point. None: it was not finite."""
+    """Three digits; for numbers of four to nine digits all of them before the point.
+    None: it was not finite.
+    """
     return shown(value, "{:,.0f}" if 1000 <= abs(value or 0) < 1e9 else "{:.3g}")
 
 
 def _spread(horizons: Sequence[int]) -> list[int]:
-    """At most `SHOWN_HORIZONS` horizons, including the first and the last: 1, 6, 12, 18 and 24 of 1 to 24."""
+    """At most `SHOWN_HORIZONS` horizons,
+    including the first and the last: 1, 6, 12, 18 and 24 of 1 to 24.
+    """
     places = np.linspace(0, len(horizons) - 1, SHOWN_HORIZONS).astype(int).tolist()
     return [horizons[place] for place in dict.fromkeys(places)]

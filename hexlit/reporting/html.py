@@ -1,7 +1,8 @@
 """A report as one self-contained HTML file, and as the output of a notebook.
 
-The templates lie in `templates/`. Names and reasons are plain text: they cannot run code or load anything. The
-page's policy allows its one script, by its hash, and pictures that are part of the file.
+The templates lie in `templates/`. Names and reasons are plain text: they cannot run code or load
+anything. The page's policy allows its one script, by its hash, and pictures that are part of the
+file.
 """
 
 import base64
@@ -25,16 +26,22 @@ def render(page: Page) -> str:
 
 
 def notebook(page: Page, *, rows: int | None = None) -> str:
-    """What a notebook shows of the page: titles, and the facts, notes and tables (`rows` of each) without details."""
+    """What a notebook shows of the page: titles, and the facts,
+    notes and tables (`rows` of each) without details.
+    """
     return filled("notebook.html", page=page, rows=rows, block_html=_block)
 
 
 def _block(block: Block, place: str, rows: int | None = None) -> str:
-    """A block of the page as HTML, at most `rows` rows of a table; `place` is a name for its parts."""
+    """A block of the page as HTML, at most `rows` rows of a table;
+    `place` is a name for its parts.
+    """
     values: dict[str, Any] = {"block": block, "place": place, "rows": rows}
     if isinstance(block, Figures):
         drawings = [(one, drawn(one)) for one in block.figures]
-        values["pictures"] = [(one, is_wide(picture), _source(picture)) for one, picture in drawings]
+        values["pictures"] = [
+            (one, is_wide(picture), _source(picture)) for one, picture in drawings
+        ]
     elif isinstance(block, Boards):
         pictures = [board_picture(board, dark=True) for board in block.boards]
         values["pictures"] = [(title, _source(picture.encode())) for title, picture in pictures]
@@ -59,7 +66,8 @@ def is_wide(picture: bytes) -> bool:
 def _source(picture: bytes) -> str:
     """A picture as a URL.
 
-    As an image of its own: names cannot collide with those of other figures, and no script in it can run.
+    As an image of its own: names cannot collide with those of other figures, and no script in it
+    can run.
     """
     return f"data:image/svg+xml;base64,{base64.b64encode(picture).decode('ascii')}"
 

@@ -10,7 +10,18 @@ from hexlit.hex.record import GameRecord
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting import page as pages
 from hexlit.reporting.board import result_of, step_game
-from hexlit.reporting.page import Cell, Column, Facts, Notes, Page, Section, Table, cell, entries, table
+from hexlit.reporting.page import (
+    Cell,
+    Column,
+    Facts,
+    Notes,
+    Page,
+    Section,
+    Table,
+    cell,
+    entries,
+    table,
+)
 from hexlit.reporting.quantities import DASH
 
 MOST_GAMES = 400
@@ -27,7 +38,8 @@ def match_page(
     *,
     boards: int = 0,
 ) -> Page:
-    """The report of the match whose `match.json` has the content `document`, and whose folder is `where`.
+    """The report of the match whose `match.json` has the content `document`, and whose folder is
+    `where`.
 
     Args:
         document: as above.
@@ -40,7 +52,11 @@ def match_page(
         KeyError: `document` does not come from `hexlit match`.
     """
     size, players, played = document["board"], document["players"], document["games"]
-    sections = [Section("Ratings", [ratings(document), Notes(about_ratings(document), "quiet")])] if players else []
+    sections = (
+        [Section("Ratings", [ratings(document), Notes(about_ratings(document), "quiet")])]
+        if players
+        else []
+    )
     about = Notes(["Wins and losses of the player of the row against that of the column."], "quiet")
     cross: list[pages.Block] = [cross_table(document), about]
     sections.append(Section("Cross table", cross, detail=not 2 < len(players) <= _MOST_COLUMNS))
@@ -52,8 +68,15 @@ def match_page(
     if document["forfeits"]:
         counts = Counter((entry["loser"], entry["note"]) for entry in document["forfeits"])
         rows = [[loser, note, f"{count:,}"] for (loser, note), count in counts.most_common()]
-        sections.append(Section("Forfeits", [table("Forfeits", ["loser", "reason", "games"], rows, names=2)]))
-    columns = [Column("player", kept=True), Column("kind"), Column("source", code=True), Column("settings", code=True)]
+        sections.append(
+            Section("Forfeits", [table("Forfeits", ["loser", "reason", "games"], rows, names=2)])
+        )
+    columns = [
+        Column("player", kept=True),
+        Column("kind"),
+        Column("source", code=True),
+        Column("settings", code=True),
+    ]
     rows = []
     for name, spec in document["specs"].items():
         given = " ".join(f"{key}={value}" for key, value in (spec.get("settings") or {}).items())
@@ -67,17 +90,32 @@ def match_page(
         ("games/s", document["games_per_second"], "rate"),
         ("won by Black", document["black_wins"] / played if played else None, "share"),
         ("pairs split", document["split_pairs"] / document["pairs"] if played else None, "share"),
-        ("swapped", document["swaps"] / played if played and document.get("swap") else None, "share"),
+        (
+            "swapped",
+            document["swaps"] / played if played and document.get("swap") else None,
+            "share",
+        ),
         ("repeated games dropped", document["repeated"] or None, "count"),
     )
-    return Page(f"Match on {size}×{size}", where, sections, (Facts(facts), Notes(sprt_lines(document["sprt"]))))
+    return Page(
+        f"Match on {size}×{size}",
+        where,
+        sections,
+        (Facts(facts), Notes(sprt_lines(document["sprt"]))),
+    )
 
 
 def ratings(document: Mapping[str, Any]) -> Table:
-    """Elo of the players with 95% intervals; if games were forfeited also over the others, with their number."""
+    """Elo of the players with 95% intervals;
+    if games were forfeited also over the others, with their number.
+    """
     players = document["players"]
     lost = Counter(forfeit["loser"] for forfeit in document["forfeits"])
-    headings: list[str | Column] = ["player", "Elo", Column("95% interval", number=True, names=("low", "high"))]
+    headings: list[str | Column] = [
+        "player",
+        "Elo",
+        Column("95% interval", number=True, names=("low", "high")),
+    ]
     headings += ["games", "wins", "score", *(["forfeits", "Elo of games played"] if lost else [])]
     low, high = min(player["low"] for player in players), max(player["high"] for player in players)
     rows = []
@@ -85,9 +123,14 @@ def ratings(document: Mapping[str, Any]) -> Table:
         anchored, played = player["name"] == document["anchor"], player.get("played")
         ends = "anchor" if anchored else f"{player['low']:+.0f} to {player['high']:+.0f}"
         sign = "" if anchored else _SIGNS.get(player["bound"], "")
-        begin, value, end = ((player[key] - low) / max(high - low, 1e-9) for key in ("low", "elo", "high"))
+        begin, value, end = (
+            (player[key] - low) / max(high - low, 1e-9) for key in ("low", "elo", "high")
+        )
         row = [player["name"], Cell(f"{sign}{player['elo']:+.0f}", player["elo"])]
-        row += [Cell(ends, (player["low"], player["high"])), *(cell(player[key], "count") for key in ("games", "wins"))]
+        row += [
+            Cell(ends, (player["low"], player["high"])),
+            *(cell(player[key], "count") for key in ("games", "wins")),
+        ]
         row.append(cell(player["score"], "share"))
         if lost:
             over = DASH if played is None else f"{played['elo']:+.0f} ({played['games']:,})"
@@ -103,8 +146,12 @@ def about_ratings(document: Mapping[str, Any]) -> list[str]:
     if document.get("swap"):
         lines.append("by the swap rule: not to be compared with ratings of matches without it")
     if unsolved := document.get("unsolved"):
-        lines.append(f"solver: two-distance moves in {unsolved:,} positions that it did not solve within its nodes")
-    if any(player["bound"] and player["name"] != document["anchor"] for player in document["players"]):
+        lines.append(
+            f"solver: two-distance moves in {unsolved:,} positions that it did not solve within its nodes"
+        )
+    if any(
+        player["bound"] and player["name"] != document["anchor"] for player in document["players"]
+    ):
         lines.append("≥ and ≤: all games won or lost, held by the prior alone")
     return lines
 
@@ -118,10 +165,14 @@ def cross_table(document: Mapping[str, Any]) -> Table:
         for other in names:
             result = document["cross"].get(name, {}).get(other, {"wins": 0, "games": 0})
             share = result["wins"] / max(1, result["games"])
-            score = Cell(f"{result['wins']}–{result['games'] - result['wins']}", share, shade=0.75 * share)
+            score = Cell(
+                f"{result['wins']}–{result['games'] - result['wins']}", share, shade=0.75 * share
+            )
             row.append(score if result["games"] else DASH if name != other else "")
         rows.append(row)
-    return table("Cross table", ["wins of", *(str(number) for number in range(1, len(names) + 1))], rows)
+    return table(
+        "Cross table", ["wins of", *(str(number) for number in range(1, len(names) + 1))], rows
+    )
 
 
 def sprt_lines(test: Mapping[str, Any] | None) -> list[str]:
@@ -137,7 +188,8 @@ def sprt_lines(test: Mapping[str, Any] | None) -> list[str]:
 
 
 def closest_games(games: Sequence[GameRecord], count: int) -> list[GameRecord]:
-    """Up to `count` games: the longest one of each two players, those first whose score is the nearest to even.
+    """Up to `count` games: the longest one of each two players, those first whose score is the
+    nearest to even.
 
     With fewer meetings than `count`, the second longest games follow, and so on.
     """
@@ -146,7 +198,10 @@ def closest_games(games: Sequence[GameRecord], count: int) -> list[GameRecord]:
         meetings[tuple(sorted((game.black, game.white)))].append(game)
 
     def distance(players: tuple[str, ...]) -> float:
-        won = sum((game.black if game.winner > 0 else game.white) == players[0] for game in meetings[players])
+        won = sum(
+            (game.black if game.winner > 0 else game.white) == players[0]
+            for game in meetings[players]
+        )
         return abs(won / len(meetings[players]) - 0.5)
 
     order = sorted(meetings, key=lambda players: (distance(players), players))
@@ -159,15 +214,22 @@ def last_position(game: GameRecord) -> pages.PositionBoard:
     moves = game.moves.tolist()
     cells = GameBoard(game.size, swap=True, moves=moves).cells.tolist()
     title = f"X {game.black} – O {game.white}: {result_of(game)} after {len(moves)} moves"
-    return pages.PositionBoard(title, cells, ring=stone_cells(moves, game.size)[-1] if moves else None)
+    return pages.PositionBoard(
+        title, cells, ring=stone_cells(moves, game.size)[-1] if moves else None
+    )
 
 
 def games_section(games: Sequence[GameRecord], size: int) -> Section:
     """The games for the viewer."""
     winners = {1: "Black won", -1: "White won"}
     steps = [
-        step_game(one, f"{number}. {one.black} – {one.white} · {winners.get(one.winner, DASH)} in {len(one.moves)}")
+        step_game(
+            one,
+            f"{number}. {one.black} – {one.white} · {winners.get(one.winner, DASH)} in {len(one.moves)}",
+        )
         for number, one in enumerate(games[:MOST_GAMES], start=1)
     ]
-    left_out = [f"The first {len(steps)} of {len(games):,} games; games.sgf has all."] * (len(games) > len(steps))
+    left_out = [f"The first {len(steps)} of {len(games):,} games; games.sgf has all."] * (
+        len(games) > len(steps)
+    )
     return Section("Games", [pages.GameViewer(size, steps), Notes(left_out, "quiet")], detail=True)

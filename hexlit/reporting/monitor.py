@@ -1,4 +1,6 @@
-"""The display of `hexlit monitor`: a live table on a terminal, elsewhere one plain line per sample; then the result."""
+"""The display of `hexlit monitor`: a live table on a terminal,
+elsewhere one plain line per sample; then the result.
+"""
 
 import time
 from collections.abc import Sequence
@@ -70,7 +72,10 @@ class ResourceDisplay(LiveDisplay):
         """Take in one more sample."""
         self._samples.append(sample)
         if not self.live:
-            facts = [f"{heading} {shown(getattr(sample, name), unit)}" for name, (heading, unit) in FIGURES.items()]
+            facts = [
+                f"{heading} {shown(getattr(sample, name), unit)}"
+                for name, (heading, unit) in FIGURES.items()
+            ]
             self.line(f"{sample.seconds:8.1f} s  {', '.join(facts)}")
 
     def render(self) -> RenderableType:
@@ -78,7 +83,9 @@ class ResourceDisplay(LiveDisplay):
         gone, until = time.monotonic() - self._started, "until it ends or Ctrl-C"
         if self._duration is not None:
             until = f"{format_duration(max(0.0, self._duration - gone))} left"
-        first = Text(f"{format_duration(gone)} gone · {until} · every {self._interval:g} s\n", "cyan")
+        first = Text(
+            f"{format_duration(gone)} gone · {until} · every {self._interval:g} s\n", "cyan"
+        )
         missing = [Text(line, "dim") for line in self._missing()]
         return self.framed(f"hexlit monitor · {self._target}", first, self._table(), *missing)
 
@@ -94,9 +101,14 @@ class ResourceDisplay(LiveDisplay):
         """
         ended = f"{how_it_ended} · " if how_it_ended else ""
         count, seconds = len(self._samples), self._samples[-1].seconds if self._samples else 0.0
-        self.line(f"{ended}{count} sample{'' if count == 1 else 's'} in {format_duration(seconds)} · {saved}")
+        self.line(
+            f"{ended}{count} sample{'' if count == 1 else 's'} in {format_duration(seconds)} · {saved}"
+        )
         self.console.print(self._table())
-        for line in (*self._missing(), f"parallel trials like this one: {trials}, limited by {limit} ({basis})"):
+        for line in (
+            *self._missing(),
+            f"parallel trials like this one: {trials}, limited by {limit} ({basis})",
+        ):
             self.line(line)
 
     def _table(self) -> Grid:
@@ -105,7 +117,11 @@ class ResourceDisplay(LiveDisplay):
         for name, (heading, unit) in FIGURES.items():
             values = [getattr(sample, name) for sample in list(self._samples)]
             known = [value for value in values if value is not None]
-            figures = [values[-1] if values else None, fmean(known) if known else None, max(known, default=None)]
+            figures = [
+                values[-1] if values else None,
+                fmean(known) if known else None,
+                max(known, default=None),
+            ]
             curve = sparkline(values[-_TREND:], 1.0 if name == "device_utilisation" else None)
             texts = (shown(one, unit).rjust(_FIGURE) for one in figures)
             rows.append([heading, *texts, Cell(curve, state="running")])
@@ -116,13 +132,23 @@ class ResourceDisplay(LiveDisplay):
         """Figures that were never measured, and why: one line per reason."""
         by_reason: dict[str, list[str]] = {}
         for name, (heading, _) in FIGURES.items():
-            if len(self._samples) > 1 and all(getattr(sample, name) is None for sample in list(self._samples)):
+            if len(self._samples) > 1 and all(
+                getattr(sample, name) is None for sample in list(self._samples)
+            ):
                 by_reason.setdefault(self._samples[-1].reasons.get(name, ""), []).append(heading)
-        return [f"{', '.join(names)} not measured: {reason}" for reason, names in by_reason.items() if reason]
+        return [
+            f"{', '.join(names)} not measured: {reason}"
+            for reason, names in by_reason.items()
+            if reason
+        ]
 
 
 def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
-    """The values as a small curve from 0 to `top`, or to the largest of them; a blank for a missing value."""
+    """The values as a small curve from 0 to `top`,
+    or to the largest of them; a blank for a missing value.
+    """
     highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
     shares = [None if value is None else min(1.0, max(0.0, value / highest)) for value in values]
-    return "".join(" " if share is None else _HEIGHTS[round(share * (len(_HEIGHTS) - 1))] for share in shares)
+    return "".join(
+        " " if share is None else _HEIGHTS[round(share * (len(_HEIGHTS) - 1))] for share in shares
+    )

@@ -1,7 +1,9 @@
-"""A report as plain data: facts, notes, tables, figures and boards in sections. The renderers stand beside it.
+"""A report as plain data: facts, notes, tables, figures and boards in sections. The renderers stand
+beside it.
 
-`hexlit.reporting.html` makes pages and the output of notebooks from it; `hexlit.reporting.text` makes the output of
-terminals, Markdown, and rows for programs. A subject is one function from its data to a `Page`.
+`hexlit.reporting.html` makes pages and the output of notebooks from it; `hexlit.reporting.text`
+makes the output of terminals, Markdown, and rows for programs. A subject is one function from its
+data to a `Page`.
 """
 
 import math
@@ -34,7 +36,9 @@ class Facts:
 
 @dataclass(frozen=True)
 class Notes:
-    """Sentences, one per paragraph; `kind` is `plain`, `quiet`, `problem`, or `command` (never broken into lines)."""
+    """Sentences, one per paragraph; `kind` is `plain`,
+    `quiet`, `problem`, or `command` (never broken into lines).
+    """
 
     lines: Sequence[str]
     kind: str = "plain"
@@ -51,7 +55,9 @@ class Column:
     """Whether it stays visible when the table is scrolled sideways; such columns come first."""
     code: bool = False
     rank: int = 0
-    """Columns of the highest rank are dropped first from a narrow terminal; those of rank 0 never."""
+    """Columns of the highest rank are dropped first from a narrow terminal;
+    those of rank 0 never.
+    """
     names: tuple[str, ...] = ()
     """Names of its values for programs; empty: its heading."""
 
@@ -62,7 +68,9 @@ class Cell:
 
     text: str
     value: Any = None
-    """Sort key, and the value for programs, a tuple for a column of several `names`; None: the text."""
+    """Sort key, and the value for programs,
+    a tuple for a column of several `names`; None: the text.
+    """
     link: str | None = None
     """A path relative to the page."""
     state: str | None = None
@@ -89,7 +97,9 @@ def cell(value: float | None, unit: str | None = None) -> Cell:
 
 
 def entries(*figures: tuple[str, float | None, str | None]) -> list[tuple[str, str]]:
-    """Names and texts of those of the `figures` (name, value, unit) that there are, as `Facts` have them."""
+    """Names and texts of those of the `figures` (name,
+    value, unit) that there are, as `Facts` have them.
+    """
     return [(name, shown(value, unit)) for name, value, unit in figures if value is not None]
 
 
@@ -123,13 +133,16 @@ def table(
     ranks: Mapping[str, int] | None = None,
     **more: Any,
 ) -> Table:
-    """A table whose first `names` columns are names, at the left, and whose other plain columns are numbers.
+    """A table whose first `names` columns are names, at the left, and whose other plain columns are
+    numbers.
 
     `ranks` has the ranks of columns by heading, and `more` are further fields of `Table`.
     """
     ranks = ranks or {}
     columns = [
-        one if isinstance(one, Column) else Column(one, place >= names, place == 0, rank=ranks.get(one, 0))
+        one
+        if isinstance(one, Column)
+        else Column(one, place >= names, place == 0, rank=ranks.get(one, 0))
         for place, one in enumerate(headings)
     ]
     return Table(caption, columns, rows, **more)
@@ -152,7 +165,11 @@ class ChartLine:
     def points(self) -> list[tuple[float, float]]:
         """The points, without gaps."""
         pairs = zip(self.xs, self.ys, strict=True)
-        return [(x, y) for x, y in pairs if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)]
+        return [
+            (x, y)
+            for x, y in pairs
+            if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
+        ]
 
 
 @dataclass(frozen=True)
@@ -198,7 +215,9 @@ class Figure:
 Points = tuple[Sequence[float | None], Sequence[float | None]]
 
 
-def plot(name: str, title: str, lines: Mapping[str, Points], *, dashed: Sequence[str] = (), **look: Any) -> Figure:
+def plot(
+    name: str, title: str, lines: Mapping[str, Points], *, dashed: Sequence[str] = (), **look: Any
+) -> Figure:
     """A chart of `lines` by name, each its x and its y; `look` are further fields of `Chart`."""
     drawn = [ChartLine(label, xs, ys, dashed=label in dashed) for label, (xs, ys) in lines.items()]
     return Figure(name, title, Chart(drawn, **look))
@@ -213,7 +232,9 @@ class Figures:
 
 @dataclass(frozen=True)
 class OpeningsBoard:
-    """The value of Black's first stone on each cell, `[n*n]` in [-1, 1], beside the `truth` where it is known."""
+    """The value of Black's first stone on each cell,
+    `[n*n]` in [-1, 1], beside the `truth` where it is known.
+    """
 
     title: str
     values: Sequence[float]
@@ -300,7 +321,10 @@ class Page:
     @property
     def brief(self) -> list[tuple[str, Sequence[Block]]]:
         """The lead and the sections that are no details, with their titles."""
-        return [("", self.lead), *((one.title, one.blocks) for one in self.sections if not one.detail)]
+        return [
+            ("", self.lead),
+            *((one.title, one.blocks) for one in self.sections if not one.detail),
+        ]
 
 
 @cache
@@ -318,7 +342,9 @@ def filled(name: str, **values: Any) -> str:
     return str(_environment().get_template(f"{name}.jinja").render(values))
 
 
-def settings_section(settings: Mapping[str, str], given: Sequence[str] = (), notes: Sequence[Notes] = ()) -> Section:
+def settings_section(
+    settings: Mapping[str, str], given: Sequence[str] = (), notes: Sequence[Notes] = ()
+) -> Section:
     """Every setting, searchable; those `given` on the command line first."""
     order = sorted(settings, key=lambda name: name not in given)
     headings = [Column("setting", kept=True, code=True), Column("value", code=True)]

@@ -14,15 +14,22 @@ def plan_page(found: Found) -> Page:
     """Machines, time, cost, limits and the effect of changes."""
     cluster = found["cluster"]
     places = [f"{cluster['workers']} beside the training"] * bool(cluster["workers"])
-    places += [f"{cluster['host_workers']} on each of {cluster['hosts']} hosts"] * bool(cluster["hosts"])
-    devices = "1 device trains" if cluster["devices"] == 1 else f"{cluster['devices']} devices train"
+    places += [f"{cluster['host_workers']} on each of {cluster['hosts']} hosts"] * bool(
+        cluster["hosts"]
+    )
+    devices = (
+        "1 device trains" if cluster["devices"] == 1 else f"{cluster['devices']} devices train"
+    )
     machines = f"{cluster['actors']} processes play ({', '.join(places)}), {devices}"
     time = (
         f"{format_duration(found['hours'] * 3600)}: {found['epochs']:,} epochs of {found['epoch_seconds']:.1f} s; "
         f"{format_rate(found['positions_per_second'])} positions/s searched in full; "
         f"{found['bytes_per_second'] / 1e6:.2f} MB/s to and from the learner"
     )
-    rows = [_cells("this plan", found), *(_cells(change["what"], change) for change in found["changes"])]
+    rows = [
+        _cells("this plan", found),
+        *(_cells(change["what"], change) for change in found["changes"]),
+    ]
     shares = "Playing, training, network: share of the time in which they are busy. Stale: epochs."
     rates = (
         "Evaluations of strength, checkpoints and the first compiling come on top. Rates differ between an untrained "
@@ -36,4 +43,11 @@ def plan_page(found: Found) -> Page:
 def _cells(what: str, row: Found) -> list[str]:
     busy = [f"{row[f'{part}_busy']:.0%}" for part in ("actors", "learner", "link")]
     cost = f"{row['cost']:,.2f}" if row["cost"] else DASH
-    return [what, f"{row['hours']:.2f}", cost, format_rate(row["games_per_second"]), *busy, f"{row['staleness']:.1f}"]
+    return [
+        what,
+        f"{row['hours']:.2f}",
+        cost,
+        format_rate(row["games_per_second"]),
+        *busy,
+        f"{row['staleness']:.1f}",
+    ]

@@ -10,35 +10,49 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from hexlit.reporting.page import Table, table
-from hexlit.reporting.quantities import DASH, LEFT_OUT, format_duration, format_rate, format_strength, shown, time_left
+from hexlit.reporting.quantities import (
+    DASH,
+    LEFT_OUT,
+    format_duration,
+    format_rate,
+    format_strength,
+    shown,
+    time_left,
+)
 from hexlit.reporting.screen import SECONDS_BETWEEN_LINES, Bar, LiveDisplay, Waiting, bars_table
 from hexlit.reporting.text import table_for
 
 _RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length during a run
-_LEAST_SHARE = 0.05  # of a phase that is done before its time left is told: the first games of many end together
+# of a phase that is done before its time left is told: the first games of many end together
+_LEAST_SHARE = 0.05
 _TELLING = ("loss", "val loss")  # losses that stay longest on a narrow terminal
 _TELLING_FIGURES = 2
 _ROWS = 8  # epochs in the table
-_UNTIMED = "compiling"  # a phase outside the pace of epochs; it is announced, since it shows no progress
+_UNTIMED = (
+    "compiling"  # a phase outside the pace of epochs; it is announced, since it shows no progress
+)
 
 
 PhaseView = Any
-"""A running phase: `name`, `epoch`, `goal`, `done`, `figures`, `detail`, `finished`, `wall_seconds`, `work_seconds` and
-`counts`; unmeasured numbers are None."""
+"""A running phase: `name`, `epoch`, `goal`, `done`, `figures`, `detail`, `finished`,
+`wall_seconds`, `work_seconds` and `counts`; unmeasured numbers are None.
+"""
 
 
 class TrainingProgress(LiveDisplay):
     """Shows a running run; a listener of the phases that gets losses and figures through `update`.
 
-    On a terminal: a bar over the epochs with the time left, a bar for the current phase with its rates, and a table of
-    the last epochs. Elsewhere plain lines without escape codes: one per phase, one per epoch with losses or strength,
-    and one with the end of the run. Within a phase a line comes at most every ten seconds. Calls take microseconds: a
-    thread draws four times a second.
+    On a terminal: a bar over the epochs with the time left, a bar for the current phase with its
+    rates, and a table of the last epochs. Elsewhere plain lines without escape codes: one per
+    phase, one per epoch with losses or strength, and one with the end of the run. Within a phase a
+    line comes at most every ten seconds. Calls take microseconds: a thread draws four times a
+    second.
 
         with TrainingProgress(epochs=40, max_time=3600) as progress:
             clock.listeners.append(progress)
             ...
-            progress.update(epoch=3, losses={"policy": 1.91, "value": 0.4}, figures={"search_optimality": 0.97})
+            progress.update(epoch=3, losses={"policy": 1.91, "value": 0.4},
+            figures={"search_optimality": 0.97})
 
     Args:
         epochs: number of epochs of the whole run; None where only `max_time` ends it.
@@ -90,11 +104,16 @@ class TrainingProgress(LiveDisplay):
             self._end_epoch(epoch)
             if not self.live and (text := self.end_text()) and now >= self._next_end:
                 self._next_end = now + SECONDS_BETWEEN_LINES
-                self._tell(epoch - 1, f"took {format_duration(self._durations.get(epoch - 1))}; the run {text}")
+                self._tell(
+                    epoch - 1,
+                    f"took {format_duration(self._durations.get(epoch - 1))}; the run {text}",
+                )
         self._phase, self._phase_first, self._phase_runs = phase, None, True
         self._phase_started, self._next_line = now, now + SECONDS_BETWEEN_LINES
         if phase.name == _UNTIMED:
-            self._tell(epoch, f"{phase.name}: takes longer the first time, and is kept for later runs")
+            self._tell(
+                epoch, f"{phase.name}: takes longer the first time, and is kept for later runs"
+            )
 
     def phase_advanced(self, phase: PhaseView) -> None:
         """Show the progress of the running phase."""
@@ -115,42 +134,59 @@ class TrainingProgress(LiveDisplay):
         self._tell(phase.epoch, f"{phase.name}: {', '.join(facts)}")
 
     def update(
-        self, *, epoch: int, losses: Mapping[str, float] | None = None, figures: Mapping[str, object] | None = None
+        self,
+        *,
+        epoch: int,
+        losses: Mapping[str, float] | None = None,
+        figures: Mapping[str, object] | None = None,
     ) -> None:
-        """Set the losses of `epoch`, the figures of its evaluation, or both (see `format_strength` for their names)."""
+        """Set the losses of `epoch`, the figures of its evaluation,
+        or both (see `format_strength` for their names).
+        """
         texts = {_short(name): shown(value) for name, value in (losses or {}).items()}
         self._ranks |= {name: 1 if name in _TELLING else 4 for name in texts}
         for place, (heading, text) in enumerate(format_strength(figures or {}).items()):
-            self._ranks[heading] = 5 if heading in LEFT_OUT else 1 if place < _TELLING_FIGURES else 3
+            self._ranks[heading] = (
+                5 if heading in LEFT_OUT else 1 if place < _TELLING_FIGURES else 3
+            )
             texts[heading] = text
         self._texts[epoch] |= texts
         self._tell(epoch, ", ".join(f"{name} {text}" for name, text in texts.items()))
 
     def seconds_left(self) -> float | None:
-        """Estimated seconds until the run ends; None while nothing is known, and once the estimate is used up.
+        """Estimated seconds until the run ends; None while nothing is known, and once the estimate
+        is used up.
 
-        The first epoch of a session says nothing about the pace: caches fill, and nothing runs beside it yet.
+        The first epoch of a session says nothing about the pace: caches fill, and nothing runs
+        beside it yet.
         """
         now, limits = time.monotonic(), []
         if self._max_time is not None:
             limits.append(self._max_time - (now - self._started))
         recent = list(self._durations.values())[1:][-_RECENT_EPOCHS:]
         if self._epochs is not None and recent:
-            limits.append((self._epochs - self._epoch) * fmean(recent) - min(now - self._epoch_started, fmean(recent)))
+            limits.append(
+                (self._epochs - self._epoch) * fmean(recent)
+                - min(now - self._epoch_started, fmean(recent))
+            )
         left = min(limits, default=0.0)
         return left if left > 0 else None
 
     def end_text(self) -> str:
-        """Latest end of the run at this machine's pace: `ends by 21:04, in 2:10`; empty while that is unknown.
+        """Latest end of the run at this machine's pace: `ends by 21:04, in 2:10`; empty while that
+        is unknown.
 
-        Once the estimate is used up it is `ends any moment`: a last measurement can take longer than an epoch.
+        Once the estimate is used up it is `ends any moment`: a last measurement can take longer
+        than an epoch.
         """
         if not self._durations or self._over:
             return ""
         seconds = self.seconds_left()
         if seconds is not None:
             return f"ends by {_time_of_day(time.time() + seconds)}, in {format_duration(seconds)}"
-        pace = self._epochs is not None and (len(self._durations) > 1 or self._epoch >= self._epochs)
+        pace = self._epochs is not None and (
+            len(self._durations) > 1 or self._epoch >= self._epochs
+        )
         return "ends any moment" if pace or self._max_time is not None else ""
 
     def render(self) -> RenderableType:
@@ -160,23 +196,55 @@ class TrainingProgress(LiveDisplay):
         shares += [(now - self._started) / self._max_time] if self._max_time else []
         amount = f"{self._epoch}/{self._epochs}" if self._epochs is not None else f"{self._epoch}"
         gone = f"{format_duration(now - self._started)} gone"
-        bars, facts = [Bar("epochs", min(1.0, max(shares)) if shares else None, amount, [self.end_text(), gone])], [""]
+        bars, facts = (
+            [
+                Bar(
+                    "epochs",
+                    min(1.0, max(shares)) if shares else None,
+                    amount,
+                    [self.end_text(), gone],
+                )
+            ],
+            [""],
+        )
         if phase is not None:
             seconds = now - self._phase_started if self._phase_runs else phase.wall_seconds
-            share = 1.0 if not self._phase_runs else min(1.0, phase.done / phase.goal) if phase.goal else None
-            bars.append(Bar(phase.name, share, _amount(phase, seconds), [format_duration(seconds)], "magenta"))
+            share = (
+                1.0
+                if not self._phase_runs
+                else min(1.0, phase.done / phase.goal)
+                if phase.goal
+                else None
+            )
+            bars.append(
+                Bar(
+                    phase.name,
+                    share,
+                    _amount(phase, seconds),
+                    [format_duration(seconds)],
+                    "magenta",
+                )
+            )
             facts = [*_facts(phase), self._phase_left(phase) * self._phase_runs]
-        parts: list[RenderableType] = [Text(" · ".join(filter(None, facts)) or DASH, "cyan", overflow="fold")]
+        parts: list[RenderableType] = [
+            Text(" · ".join(filter(None, facts)) or DASH, "cyan", overflow="fold")
+        ]
         parts += [Text(), table_for(self._table(), width)] if self._texts else []
         return self.framed(self._title, bars_table(bars, width), *parts)
 
     def _table(self) -> Table:
         """The last epochs; on a narrow terminal the least telling columns go first."""
         epochs = sorted(self._texts)[-_ROWS:]
-        names = [name for name in self._ranks if any(name in self._texts[epoch] for epoch in epochs)]
+        names = [
+            name for name in self._ranks if any(name in self._texts[epoch] for epoch in epochs)
+        ]
         ranks = {"time": 2} | {name: self._ranks[name] for name in names}
         rows = [
-            [str(one), format_duration(self._durations.get(one)), *(self._texts[one].get(name, DASH) for name in names)]
+            [
+                str(one),
+                format_duration(self._durations.get(one)),
+                *(self._texts[one].get(name, DASH) for name in names),
+            ]
             for one in epochs
         ]
         return table("", ["epoch", "time", *names], rows, names=0, ranks=ranks, best=len(rows) - 1)
@@ -187,12 +255,18 @@ class TrainingProgress(LiveDisplay):
         self._epoch, self._epoch_started, self._untimed = following, now, 0.0
 
     def _phase_left(self, phase: PhaseView) -> str:
-        """Time that the phase still needs at its pace since its first result; empty while that is not known.
+        """Time that the phase still needs at its pace since its first result; empty while that is
+        not known.
 
-        Games of self-play begin together, so the first result comes late and says nothing about the pace.
+        Games of self-play begin together, so the first result comes late and says nothing about the
+        pace.
         """
         first, seconds = self._phase_first or (0.0, 0.0)
-        if not phase.goal or not first or phase.done < min(first + _LEAST_SHARE * phase.goal, phase.goal):
+        if (
+            not phase.goal
+            or not first
+            or phase.done < min(first + _LEAST_SHARE * phase.goal, phase.goal)
+        ):
             return ""
         return time_left(phase.wall_seconds - seconds, phase.done - first, phase.goal - first)
 
@@ -219,7 +293,9 @@ def _facts(phase: PhaseView) -> list[str]:
     """Rates and figures of the phase."""
     seconds = phase.wall_seconds if phase.work_seconds is None else phase.work_seconds
     facts = [phase.detail] if phase.detail else []
-    facts += [f"{format_rate(n / seconds)} {name}/s" for name, n in phase.counts.items() if seconds > 0]
+    facts += [
+        f"{format_rate(n / seconds)} {name}/s" for name, n in phase.counts.items() if seconds > 0
+    ]
     facts += [f"{_short(name)} {shown(value)}" for name, value in phase.figures.items()]
     return facts
 

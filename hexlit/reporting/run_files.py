@@ -1,4 +1,6 @@
-"""The files of a run, read for its report. A missing file is empty; a broken one is empty too, and named."""
+"""The files of a run, read for its report.
+A missing file is empty; a broken one is empty too, and named.
+"""
 
 import csv
 import json
@@ -53,12 +55,17 @@ class RunFiles:
 
     def settings(self) -> dict[str, str]:
         """Every setting by its dotted name, as text."""
-        return {name: value if isinstance(value, str) else json.dumps(value) for name, value in flat(self.config)}
+        return {
+            name: value if isinstance(value, str) else json.dumps(value)
+            for name, value in flat(self.config)
+        }
 
     def spans(self) -> list[tuple[str, float | None, float]]:
         """Name, epoch and seconds of each phase, in their order."""
         seconds = [value or 0.0 for value in numbers(self.phases, "wall_seconds")]
-        return list(zip(self.phases.get("phase", ()), numbers(self.phases, "epoch"), seconds, strict=True))
+        return list(
+            zip(self.phases.get("phase", ()), numbers(self.phases, "epoch"), seconds, strict=True)
+        )
 
     def totals(self) -> dict[str, float]:
         """Seconds by phase."""
@@ -84,20 +91,28 @@ def read_run(folder: Path) -> RunFiles:
             unread.append(f"{name} cannot be read ({reason})")
             return {}
 
-    config, overrides = (read(f".hydra/{name}.yaml", read_plain_yaml) for name in ("config", "overrides"))
-    tables = {name: read(f"{name}.csv", read_columns) for name in ("metrics", "phases", "resources", "steps")}
+    config, overrides = (
+        read(f".hydra/{name}.yaml", read_plain_yaml) for name in ("config", "overrides")
+    )
+    tables = {
+        name: read(f"{name}.csv", read_columns)
+        for name in ("metrics", "phases", "resources", "steps")
+    }
     summary = read("summary.json", lambda path: json.loads(read_regular(path)))
     return RunFiles(folder, summary, **tables, config=config, overrides=overrides, unread=unread)
 
 
 def read_columns(path: Path) -> dict[str, list[str]]:
-    """The columns of a CSV file by their headings. A torn last line is left out: it is the mark of a kill.
+    """The columns of a CSV file by their headings. A torn last line is left out: it is the mark of
+    a kill.
 
     Raises:
         ValueError: the file is not UTF-8, or a line has another number of columns.
     """
     text = read_regular(path).decode("utf-8")
-    headings, *rows = list(csv.reader(text[: text.rfind("\n") + 1].splitlines(keepends=True))) or [[]]
+    headings, *rows = list(csv.reader(text[: text.rfind("\n") + 1].splitlines(keepends=True))) or [
+        []
+    ]
     for number, row in enumerate(rows, start=2):
         if len(row) != len(headings):
             raise ValueError(f"line {number} has {len(row)} values, the heading {len(headings)}")
@@ -139,7 +154,9 @@ class Rates:
 
     def seconds(self, epochs: int) -> float | None:
         """Wall time of a run of `epochs` epochs."""
-        return None if self.epoch_seconds is None else self.once_seconds + epochs * self.epoch_seconds
+        return (
+            None if self.epoch_seconds is None else self.once_seconds + epochs * self.epoch_seconds
+        )
 
     def costs(self, epochs: int, price: float | None) -> list[str]:
         """Hours of such a run, and what they cost at a `price` per hour, if there is one."""
@@ -149,14 +166,18 @@ class Rates:
 
 
 def rates_of(files: RunFiles) -> Rates:
-    """The rates over all epochs but the first, which fills caches; over the first if it is the only one."""
+    """The rates over all epochs but the first,
+    which fills caches; over the first if it is the only one.
+    """
     by_epoch: dict[float | None, float] = defaultdict(float)
     for name, epoch, seconds in files.spans():
         by_epoch[None if name in ONCE else epoch] += seconds
     once, epochs = by_epoch.pop(None, 0.0), list(by_epoch.values())
     flops = [value for value in files.column("cost.flops") if value is not None]
     epoch_seconds = fmean(epochs[1:] or epochs) if epochs else None
-    return Rates(once, epoch_seconds, flops[-1] / len(flops) if flops else None, len(epochs[1:] or epochs))
+    return Rates(
+        once, epoch_seconds, flops[-1] / len(flops) if flops else None, len(epochs[1:] or epochs)
+    )
 
 
 def validation_section(summary: Mapping[str, Any]) -> list[Section]:

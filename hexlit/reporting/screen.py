@@ -1,4 +1,6 @@
-"""The live displays: pictures drawn again and again while a command works; plain lines where there is no terminal."""
+"""The live displays: pictures drawn again and again while a command works;
+plain lines where there is no terminal.
+"""
 
 import time
 from abc import ABC, abstractmethod
@@ -22,7 +24,9 @@ GAP = 2
 
 
 def is_screen(console: Console) -> bool:
-    """Whether lines can be overwritten: a real terminal, not a file that FORCE_COLOR makes look like one."""
+    """Whether lines can be overwritten: a real terminal,
+    not a file that FORCE_COLOR makes look like one.
+    """
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
 
@@ -39,13 +43,19 @@ class Bar(NamedTuple):
 
 
 def bars_table(bars: Sequence[Bar], width: int) -> Table:
-    """The bars below one another. They shrink on a narrow terminal, then the facts take several lines."""
+    """The bars below one another. They shrink on a narrow terminal,
+    then the facts take several lines.
+    """
     lines = [(bar.name, bar.amount, " · ".join(filter(None, bar.facts))) for bar in bars]
     room = min(28, width - sum(max(map(len, column)) + GAP for column in zip(*lines, strict=True)))
     table = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
     for (name, amount, text), (_, share, _, _, colour) in zip(lines, bars, strict=True):
-        look: dict[str, Any] = {f"{when}_style": colour for when in ("complete", "finished", "pulse")}
-        bar = [ProgressBar(None if share is None else 1.0, share or 0.0, room, share is None, **look)] * (room >= 6)
+        look: dict[str, Any] = {
+            f"{when}_style": colour for when in ("complete", "finished", "pulse")
+        }
+        bar = [
+            ProgressBar(None if share is None else 1.0, share or 0.0, room, share is None, **look)
+        ] * (room >= 6)
         table.add_row(Text(name, "bold"), *bar, Text(amount), Text(text, "cyan", overflow="fold"))
     return table
 
@@ -54,17 +64,25 @@ def bars_table(bars: Sequence[Bar], width: int) -> Table:
 def work_bar(title: str) -> Iterator[Callable[[str, float], None]]:
     """A bar with the time left, on the error stream; nothing if that is no terminal.
 
-    Yields `advance(what, share)`, for the present activity and the share of the work that is done, 0 to 1.
+    Yields `advance(what, share)`, for the present activity and the share of the work that is done,
+    0 to 1.
     """
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), "left", TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        "left",
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, disable=not is_screen(console), transient=True) as bar:
         task = bar.add_task(title, total=1.0)
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
 class LiveDisplay(ABC):
-    """Draws `render` four times a second within a `with` block; without a terminal it draws nothing.
+    """Draws `render` four times a second within a `with` block; without a terminal it draws
+    nothing.
 
     Args:
         console: the terminal.
@@ -72,7 +90,9 @@ class LiveDisplay(ABC):
         transient: whether the picture is cleared in the end.
     """
 
-    def __init__(self, console: Console | None = None, *, live: bool | None = None, transient: bool = True) -> None:
+    def __init__(
+        self, console: Console | None = None, *, live: bool | None = None, transient: bool = True
+    ) -> None:
         self.console = console or Console(highlight=False)
         self.live = is_screen(self.console) if live is None else live
         self._transient, self._drawn = transient, ExitStack()
@@ -80,8 +100,14 @@ class LiveDisplay(ABC):
 
     def __enter__(self) -> Self:
         if self.live:
-            look: dict[str, Any] = {"transient": self._transient, "vertical_overflow": "crop", "refresh_per_second": 4}
-            self._drawn.enter_context(Live(console=self.console, get_renderable=self.render, **look))
+            look: dict[str, Any] = {
+                "transient": self._transient,
+                "vertical_overflow": "crop",
+                "refresh_per_second": 4,
+            }
+            self._drawn.enter_context(
+                Live(console=self.console, get_renderable=self.render, **look)
+            )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -97,7 +123,9 @@ class LiveDisplay(ABC):
         print(text, file=self.console.file, flush=True)
 
     def line_due(self) -> bool:
-        """Whether a line is due where nothing is drawn, one in ten seconds; asked only when there is one to tell."""
+        """Whether a line is due where nothing is drawn,
+        one in ten seconds; asked only when there is one to tell.
+        """
         due = not self.live and time.monotonic() >= self._next_line
         if due:
             self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
@@ -105,7 +133,9 @@ class LiveDisplay(ABC):
 
     def framed(self, title: str, *parts: RenderableType) -> Panel:
         """The parts below one another, in a frame with a title."""
-        return Panel(Group(*parts), title=Text(title, "bold"), title_align="left", border_style="dim")
+        return Panel(
+            Group(*parts), title=Text(title, "bold"), title_align="left", border_style="dim"
+        )
 
     @abstractmethod
     def render(self) -> RenderableType:
@@ -113,7 +143,8 @@ class LiveDisplay(ABC):
 
 
 class Counting(LiveDisplay):
-    """Shows games while they are played or read: the amount, the pace and the time left, as a bar or as lines.
+    """Shows games while they are played or read: the amount, the pace and the time left, as a bar
+    or as lines.
 
     The pace counts from the first step on: kernels may have been compiled before it.
 
@@ -125,11 +156,19 @@ class Counting(LiveDisplay):
     """
 
     def __init__(
-        self, title: str, total: int, *, done: int = 0, unit: str = "count", console: Console | None = None
+        self,
+        title: str,
+        total: int,
+        *,
+        done: int = 0,
+        unit: str = "count",
+        console: Console | None = None,
     ) -> None:
         super().__init__(console, transient=unit == "bytes")
         self.done, self._total, self._title, self._unit = done, total, title, unit
-        self._first: tuple[float, int, int] | None = None  # time of the first step, its amount and its games
+        self._first: tuple[float, int, int] | None = (
+            None  # time of the first step, its amount and its games
+        )
         self._facts: list[str] = []
 
     def advance(self, games: int) -> None:
@@ -141,12 +180,16 @@ class Counting(LiveDisplay):
         now, self.done = time.monotonic(), done
         began, first_done, first_games = self._first = self._first or (now, done, games)
         seconds = max(now - began, 1e-9)
-        pace = f"{format_rate((games - first_games) / seconds)} games/s" if games > first_games else ""
+        pace = (
+            f"{format_rate((games - first_games) / seconds)} games/s" if games > first_games else ""
+        )
         count = "" if self._unit == "count" else f"{games:,} games"
         self._facts = [count, pace, time_left(seconds, done - first_done, self._total - first_done)]
         if self.line_due():
             amount = f"{shown(done, self._unit)} of {shown(self._total, self._unit)}"
-            self.line(", ".join(filter(None, [amount if count else f"{amount} games", *self._facts])))
+            self.line(
+                ", ".join(filter(None, [amount if count else f"{amount} games", *self._facts]))
+            )
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
@@ -156,7 +199,8 @@ class Counting(LiveDisplay):
 
 
 class Waiting(LiveDisplay):
-    """Shows a command's wait before its own display begins, with the time; nothing without a terminal.
+    """Shows a command's wait before its own display begins, with the time; nothing without a
+    terminal.
 
     Args:
         title: name of the command.
@@ -165,7 +209,12 @@ class Waiting(LiveDisplay):
     """
 
     def __init__(
-        self, title: str, what: str, status: Callable[[], str] = str, *, console: Console | None = None
+        self,
+        title: str,
+        what: str,
+        status: Callable[[], str] = str,
+        *,
+        console: Console | None = None,
     ) -> None:
         super().__init__(console)
         self.what, self._title, self._status = what, title, status
@@ -174,4 +223,6 @@ class Waiting(LiveDisplay):
     def render(self) -> RenderableType:
         """The picture of this instant."""
         gone = format_duration(time.monotonic() - self._began)
-        return bars_table([Bar(self._title, None, gone, [self.what, self._status()])], self.console.width)
+        return bars_table(
+            [Bar(self._title, None, gone, [self.what, self._status()])], self.console.width
+        )

@@ -1,8 +1,9 @@
 """Figures of a sweep, drawn from plain data: the same values that stand beside each as JSON.
 
-A target is `name`, `direction` (`minimize` or `maximize`) and the finite `values` of complete trials by number. A
-parameter is `name`, `kind` (`float`, `int` or `categorical`), `log`, `low`, `high`, `choices` and `values` by number.
-`best` is the number of the best trial, or None. Each function names the entries of its data.
+A target is `name`, `direction` (`minimize` or `maximize`) and the finite `values` of complete
+trials by number. A parameter is `name`, `kind` (`float`, `int` or `categorical`), `log`, `low`,
+`high`, `choices` and `values` by number. `best` is the number of the best trial, or None. Each
+function names the entries of its data.
 """
 
 import math
@@ -22,7 +23,9 @@ from hexlit.reporting.page import STATE_COLOURS
 Data = Mapping[str, Any]
 
 # Blue to sand: each of them stands out on a white page and on a dark one.
-_GOOD_TO_BAD: Colormap = LinearSegmentedColormap.from_list("good_to_bad", ["#1f6fd1", "#6d9ac9", "#b9ab86", "#c99a4b"])
+_GOOD_TO_BAD: Colormap = LinearSegmentedColormap.from_list(
+    "good_to_bad", ["#1f6fd1", "#6d9ac9", "#b9ab86", "#c99a4b"]
+)
 _MARKERS = {"complete": "o", "pruned": "x", "failed": "|", "running": "o", "interrupted": "|"}
 _MOST_LABELS = 12
 _STAR: dict[str, Any] = {"marker": "*", "s": 140, "color": BEST_COLOUR, "zorder": 6, "linewidth": 0}
@@ -32,8 +35,8 @@ _NO_SUCCESS, _NO_PARAMETER = "no trial has succeeded", "no parameter was searche
 def draw_history(data: Data) -> Figure:
     """Value by number of the trial, and the best so far; one panel per target.
 
-    `targets`; `states` of all trials; the last reported values of `pruned` trials, which compare to the target named
-    `pruned_target`; `best`.
+    `targets`; `states` of all trials; the last reported values of `pruned` trials, which compare to
+    the target named `pruned_target`; `best`.
     """
     states, targets = data["states"], data["targets"]
     if not states:
@@ -42,9 +45,17 @@ def draw_history(data: Data) -> Figure:
     for place, target in enumerate(targets, start=1):
         axes, values = figure.add_subplot(len(targets), 1, place), target["values"]
         pruned = data["pruned"] if target["name"] == data["pruned_target"] else {}
-        gone = {state: [n for n, its in states.items() if its == state] for state in ("failed", "interrupted")}
+        gone = {
+            state: [n for n, its in states.items() if its == state]
+            for state in ("failed", "interrupted")
+        }
         for state, points in {"pruned": pruned, "complete": values, **gone}.items():
-            look: dict[str, Any] = {"marker": _MARKERS[state], "color": STATE_COLOURS[state], "label": state, "ls": ""}
+            look: dict[str, Any] = {
+                "marker": _MARKERS[state],
+                "color": STATE_COLOURS[state],
+                "label": state,
+                "ls": "",
+            }
             if points and state in gone:  # on the lower edge
                 heights, edge = [0.0] * len(points), axes.get_xaxis_transform()
                 axes.plot(points, heights, transform=edge, clip_on=False, ms=9, **look)
@@ -70,7 +81,9 @@ def _value_axis(axes: Axes, target: Data, values: Iterable[float]) -> None:
         style.log_scale(axes, "y")
 
 
-def _star(axes: Axes, data: Data, points: Mapping[Any, tuple[float, float]], label: str = "best") -> None:
+def _star(
+    axes: Axes, data: Data, points: Mapping[Any, tuple[float, float]], label: str = "best"
+) -> None:
     """A star at the best trial's point, if it has one."""
     if data["best"] in points:
         axes.scatter(*points[data["best"]], label=f"{label}: trial {data['best']}", **_STAR)
@@ -85,7 +98,9 @@ def best_so_far(target: Data, last: int) -> tuple[list[float], list[float]]:
 
 
 def draw_front(data: Data) -> Figure:
-    """The first two `targets` of each complete trial, the Pareto `front` (numbers of trials) highlighted."""
+    """The first two `targets` of each complete trial,
+    the Pareto `front` (numbers of trials) highlighted.
+    """
     if len(data["targets"]) < 2 or not data["targets"][0]["values"]:
         return empty_figure(_NO_SUCCESS)
     across, up = data["targets"][:2]
@@ -93,10 +108,21 @@ def draw_front(data: Data) -> Figure:
     figure = Figure(figsize=(6.4, 4.6))
     axes = figure.add_subplot()
     front = sorted((points[number], number) for number in data["front"] if number in points)
-    groups = {"beaten": [points[n] for n in points if n not in data["front"]], "front": [point for point, _ in front]}
+    groups = {
+        "beaten": [points[n] for n in points if n not in data["front"]],
+        "front": [point for point, _ in front],
+    }
     for (label, group), colour in zip(groups.items(), ("#9dbbe0", FRONT_COLOUR), strict=True):
-        axes.scatter([x for x, _ in group], [y for _, y in group], s=30, color=colour, label=label, zorder=3)
-    axes.plot([x for x, _ in groups["front"]], [y for _, y in groups["front"]], color=FAINT, lw=1.2, zorder=2)
+        axes.scatter(
+            [x for x, _ in group], [y for _, y in group], s=30, color=colour, label=label, zorder=3
+        )
+    axes.plot(
+        [x for x, _ in groups["front"]],
+        [y for _, y in groups["front"]],
+        color=FAINT,
+        lw=1.2,
+        zorder=2,
+    )
     for point, number in front[:: max(1, math.ceil(len(front) / 20))]:
         axes.annotate(f"{number}", point, xytext=(4, 4), textcoords="offset points", fontsize=8)
     _star(axes, data, points, "best.yaml")
@@ -106,15 +132,23 @@ def draw_front(data: Data) -> Figure:
 
 
 def draw_importances(data: Sequence[Data]) -> Figure:
-    """A bar per parameter; one panel per `target` with known `values`, shares that add up to one; else the `reason`."""
+    """A bar per parameter; one panel per `target` with known `values`,
+    shares that add up to one; else the `reason`.
+    """
     known = [entry for entry in data if entry["values"]]
     if not known:
-        return empty_figure("; ".join(dict.fromkeys(entry["reason"] for entry in data)) or _NO_SUCCESS)
-    figure = Figure(figsize=(6.0, (0.9 + 0.32 * max(len(entry["values"]) for entry in known)) * len(known)))
+        return empty_figure(
+            "; ".join(dict.fromkeys(entry["reason"] for entry in data)) or _NO_SUCCESS
+        )
+    figure = Figure(
+        figsize=(6.0, (0.9 + 0.32 * max(len(entry["values"]) for entry in known)) * len(known))
+    )
     for place, entry in enumerate(known, start=1):
         axes = figure.add_subplot(len(known), 1, place)
         names, shares = zip(*reversed(entry["values"].items()), strict=True)
-        bars = axes.barh([style.shorten(name, 40) for name in names], shares, color="#3b6fb6", height=0.62)
+        bars = axes.barh(
+            [style.shorten(name, 40) for name in names], shares, color="#3b6fb6", height=0.62
+        )
         axes.bar_label(bars, [f"{share:.0%}" for share in shares], padding=3, fontsize=8)
         label = f"importance for {style.shorten(entry['target'])} (share of all)"
         axes.set(xlim=(0, 1.08 * max(0.05, *shares)), xlabel=label)
@@ -123,14 +157,22 @@ def draw_importances(data: Sequence[Data]) -> Figure:
 
 
 def draw_slices(data: Data) -> Figure:
-    """Each of the `targets` by value of each of the `parameters`; the darker a trial, the later; a star for `best`."""
+    """Each of the `targets` by value of each of the `parameters`;
+    the darker a trial, the later; a star for `best`.
+    """
     targets, parameters = data["targets"], data["parameters"]
     if not parameters or not targets or not targets[0]["values"]:
         return empty_figure(_NO_SUCCESS if parameters else _NO_PARAMETER)
     columns = min(3, len(parameters))
     rows = math.ceil(len(parameters) / columns)
     figure = Figure(figsize=(max(5.0, 3.1 * columns), 2.7 * rows * len(targets)))
-    look: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1.1, "edgecolor": "#3b6fb6", "linewidth": 0.4}
+    look: dict[str, Any] = {
+        "cmap": "Blues",
+        "vmin": 0,
+        "vmax": 1.1,
+        "edgecolor": "#3b6fb6",
+        "linewidth": 0.4,
+    }
     for (block, target), (place, parameter) in product(enumerate(targets), enumerate(parameters)):
         axes = figure.add_subplot(rows * len(targets), columns, block * rows * columns + place + 1)
         values, newest = target["values"], max(1, *target["values"])
@@ -141,13 +183,18 @@ def draw_slices(data: Data) -> Figure:
         _scale(axes, parameter)
         _value_axis(axes, target, values.values())
         first = place % columns == 0
-        axes.set(xlabel=style.shorten(parameter["name"]), ylabel=style.shorten(target["name"]) if first else "")
+        axes.set(
+            xlabel=style.shorten(parameter["name"]),
+            ylabel=style.shorten(target["name"]) if first else "",
+        )
         axes.tick_params(labelleft=first)
     return figure
 
 
 def draw_parallel(data: Data) -> Figure:
-    """One line for each complete trial through its `parameters` to the first of the `targets`; blue is good."""
+    """One line for each complete trial through its
+    `parameters` to the first of the `targets`; blue is good.
+    """
     target = data["targets"][0] if data["targets"] else {"values": {}}
     values, best = target["values"], data["best"]
     if not values or not data["parameters"]:
@@ -159,13 +206,23 @@ def draw_parallel(data: Data) -> Figure:
     figure = Figure(figsize=(max(6.0, 1.45 * count), 4.4))
     axes = figure.add_subplot()
     paper = {"boxstyle": "square,pad=0.1", "fc": "#fefefe", "ec": "none", "alpha": 0.75}
-    at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "bbox": paper}
+    at: dict[str, Any] = {
+        "xytext": (4, 0),
+        "textcoords": "offset points",
+        "va": "center",
+        "bbox": paper,
+    }
     heights: list[dict[int, float]] = []
     for place, stand in enumerate(stands):
         positions, labels = _scaled(stand)
         ends_of = min(labels, default=0.0), max(labels, default=0.0)
         norm = LogNorm(*ends_of) if stand["log"] else Normalize(*ends_of)
-        heights.append({n: float(norm(x)) if x > 0 or not stand["log"] else math.nan for n, x in positions.items()})
+        heights.append(
+            {
+                n: float(norm(x)) if x > 0 or not stand["log"] else math.nan
+                for n, x in positions.items()
+            }
+        )
         axes.axvline(place, color="#57606a", lw=0.9, zorder=4)
         for position, label in labels.items():
             axes.annotate(label, (place, float(norm(position))), fontsize=7.5, zorder=6, **at)
@@ -174,25 +231,41 @@ def draw_parallel(data: Data) -> Figure:
         look: dict[str, Any] = {"color": _GOOD_TO_BAD(badness[number]), "lw": 1.1, "zorder": 3}
         if number == best:
             look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": f"best: trial {best}"}
-        axes.plot(range(count), [height.get(number, math.nan) for height in heights], alpha=0.9, **look)
-    axes.set_xticks(range(count), [style.shorten(stand["name"], 20) for stand in stands], rotation=20, ha="right")
+        axes.plot(
+            range(count), [height.get(number, math.nan) for height in heights], alpha=0.9, **look
+        )
+    axes.set_xticks(
+        range(count),
+        [style.shorten(stand["name"], 20) for stand in stands],
+        rotation=20,
+        ha="right",
+    )
     axes.set(yticks=[], xlim=(-0.15, count - 0.55), ylim=(-0.05, 1.05))
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
-    bar = figure.colorbar(ScalarMappable(Normalize(0, 1), _GOOD_TO_BAD), ax=axes, shrink=0.8, pad=0.02)
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(0, 1), _GOOD_TO_BAD), ax=axes, shrink=0.8, pad=0.02
+    )
     bar.set_ticks([0.0, 1.0], labels=["best", "worst"])
     _legend(axes)
     return figure
 
 
 def _scaled(parameter: Data) -> tuple[dict[int, float], dict[float, str]]:
-    """Positions by trial, a category's by its index in `choices`; and labelled ones, its choices or ends and middle."""
+    """Positions by trial, a category's by its index in `choices`;
+    and labelled ones, its choices or ends and middle.
+    """
     values = parameter["values"]
     if parameter["kind"] == "categorical":
         choices = [repr(choice) for choice in parameter["choices"]]
-        positions = {n: float(choices.index(repr(v))) for n, v in values.items() if repr(v) in choices}
+        positions = {
+            n: float(choices.index(repr(v))) for n, v in values.items() if repr(v) in choices
+        }
         last, step = len(choices) - 1, math.ceil(len(choices) / _MOST_LABELS) or 1
-        labels = [style.shorten(choice, 14) if n % step == 0 else "" for n, choice in enumerate(parameter["choices"])]
+        labels = [
+            style.shorten(choice, 14) if n % step == 0 else ""
+            for n, choice in enumerate(parameter["choices"])
+        ]
         return positions, {float(n): label for n, label in enumerate(labels) if label or n == last}
     low, high = parameter["low"] or 0.0, parameter["high"] or 0.0
     middle = math.sqrt(low * high) if parameter["log"] else (low + high) / 2
@@ -205,7 +278,9 @@ def _scale(axes: Axes, parameter: Data) -> None:
     """Set up the horizontal axis for `parameter`."""
     if parameter["kind"] == "categorical":
         _, labels = _scaled(parameter)
-        turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if sum(map(len, labels.values())) > 24 else {}
+        turned: dict[str, Any] = (
+            {"rotation": 30, "ha": "right"} if sum(map(len, labels.values())) > 24 else {}
+        )
         axes.set_xticks(list(labels), list(labels.values()), **turned)
         axes.set_xlim(-0.5, len(parameter["choices"]) - 0.5)
     elif parameter["log"]:
@@ -215,10 +290,12 @@ def _scale(axes: Axes, parameter: Data) -> None:
 
 
 def draw_lines(data: Data) -> Figure:
-    """Values by epoch, one line per trial in the colour of its state, the best on top; `panels` side by side.
+    """Values by epoch, one line per trial in the colour of its state, the best on top; `panels`
+    side by side.
 
-    A panel has a `name`, whether it `may_be_log` (right for losses, not for scores), and `lines` of a `trial` with its
-    `state`, `epochs` and `values`, NaN where a loss was no number. `best` as above.
+    A panel has a `name`, whether it `may_be_log` (right for losses, not for scores), and `lines` of
+    a `trial` with its `state`, `epochs` and `values`, NaN where a loss was no number. `best` as
+    above.
     """
     panels = [panel for panel in data["panels"] if panel["lines"]]
     if not panels:
@@ -229,12 +306,24 @@ def draw_lines(data: Data) -> Figure:
         faint = 0.85 if len(lines) <= 12 else 0.55 if len(lines) <= 60 else 0.3
         for line in lines:
             state, xs, ys = line["state"], *style.thinned(line["epochs"], line["values"])
-            look: dict[str, Any] = {"color": STATE_COLOURS[state], "lw": 1.2, "alpha": faint, "label": state}
+            look: dict[str, Any] = {
+                "color": STATE_COLOURS[state],
+                "lw": 1.2,
+                "alpha": faint,
+                "label": state,
+            }
             if line["trial"] == data["best"]:
-                look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": f"best: trial {data['best']}"}
+                look = {
+                    "color": BEST_COLOUR,
+                    "lw": 2.4,
+                    "zorder": 5,
+                    "label": f"best: trial {data['best']}",
+                }
             end = "o" if len(xs) == 1 else "x" if state in ("pruned", "failed") else ""
             axes.plot(xs, ys, marker=end, ms=4, markevery=[len(xs) - 1], **look)
-        if panel["may_be_log"] and style.spread_out(value for line in lines for value in line["values"]):
+        if panel["may_be_log"] and style.spread_out(
+            value for line in lines for value in line["values"]
+        ):
             style.log_scale(axes, "y")
         style.whole_ticks(axes, "x")
         axes.set(xlabel="epoch", ylabel=style.shorten(panel["name"], 44))
@@ -245,7 +334,8 @@ def draw_lines(data: Data) -> Figure:
 def draw_timeline(data: Data) -> Figure:
     """Time and slot of each trial; the colour shows how it ended.
 
-    `bars` have a `trial`, its `state` and `slot`, and `start` and `end` in seconds since the sweep began. `best`.
+    `bars` have a `trial`, its `state` and `slot`, and `start` and `end` in seconds since the sweep
+    began. `best`.
     """
     bars = data["bars"]
     if not bars:
@@ -255,22 +345,46 @@ def draw_timeline(data: Data) -> Figure:
     figure = Figure(figsize=(10.4, 1.5 + 0.42 * slots))
     axes = figure.add_subplot()
     for bar in bars:
-        start, seconds, colour = bar["start"] / factor, bar["end"] - bar["start"], STATE_COLOURS[bar["state"]]
-        look: dict[str, Any] = {"label": bar["state"], "zorder": 3, "edgecolor": "white", "linewidth": 0.6}
+        start, seconds, colour = (
+            bar["start"] / factor,
+            bar["end"] - bar["start"],
+            STATE_COLOURS[bar["state"]],
+        )
+        look: dict[str, Any] = {
+            "label": bar["state"],
+            "zorder": 3,
+            "edgecolor": "white",
+            "linewidth": 0.6,
+        }
         if bar["trial"] == data["best"]:
-            look = {"label": f"best: trial {bar['trial']}", "zorder": 4, "edgecolor": BEST_COLOUR, "linewidth": 1.8}
-        drawn = axes.barh(bar["slot"], max(seconds, 0.002 * end) / factor, 0.72, start, **look, color=colour)
+            look = {
+                "label": f"best: trial {bar['trial']}",
+                "zorder": 4,
+                "edgecolor": BEST_COLOUR,
+                "linewidth": 1.8,
+            }
+        drawn = axes.barh(
+            bar["slot"], max(seconds, 0.002 * end) / factor, 0.72, start, **look, color=colour
+        )
         if seconds / (end or 1.0) > 0.013 * len(f"{bar['trial']}"):
-            axes.bar_label(drawn, [f"{bar['trial']}"], label_type="center", fontsize=7, color="white", zorder=5)
+            axes.bar_label(
+                drawn, [f"{bar['trial']}"], label_type="center", fontsize=7, color="white", zorder=5
+            )
     axes.set_yticks(range(slots), [f"slot {slot}" for slot in range(slots)])
-    axes.set(ylim=(slots - 0.5, -0.5), xlim=(0, 1.01 * end / factor or 1.0), xlabel=f"{unit} since the sweep began")
+    axes.set(
+        ylim=(slots - 0.5, -0.5),
+        xlim=(0, 1.01 * end / factor or 1.0),
+        xlabel=f"{unit} since the sweep began",
+    )
     axes.grid(axis="y", visible=False)
     _legend(axes)
     return figure
 
 
 def slots_of(spans: Iterable[tuple[int, float, float]]) -> dict[int, int]:
-    """Trial -> slot, from trial, start and end: a trial takes the first slot that is free when it starts."""
+    """Trial -> slot, from trial, start and end:
+    a trial takes the first slot that is free when it starts.
+    """
     free: list[float] = []
     slots: dict[int, int] = {}
     for trial, start, end in sorted(spans, key=lambda span: (span[1], span[0])):
@@ -285,5 +399,9 @@ def _legend(axes: Axes) -> None:
     axes.set_title(" ")  # its room
     known = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     if known:
-        place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+        place: dict[str, Any] = {
+            "loc": "lower right",
+            "bbox_to_anchor": (1.0, 1.0),
+            "borderaxespad": 0.2,
+        }
         axes.legend(list(known.values()), list(known), ncols=len(known), **place)

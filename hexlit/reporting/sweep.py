@@ -1,4 +1,6 @@
-"""A sweep: its report, and the display of a running one. All of it comes from the content of `overall_results.json`."""
+"""A sweep: its report, and the display of a running one.
+All of it comes from the content of `overall_results.json`.
+"""
 
 import shlex
 import time
@@ -13,7 +15,19 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from hexlit.reporting import page as pages
-from hexlit.reporting.page import Cell, Column, Facts, Figures, Notes, Page, Section, Table, cell, entries, table
+from hexlit.reporting.page import (
+    Cell,
+    Column,
+    Facts,
+    Figures,
+    Notes,
+    Page,
+    Section,
+    Table,
+    cell,
+    entries,
+    table,
+)
 from hexlit.reporting.quantities import DASH, format_duration, shown
 from hexlit.reporting.screen import Bar, LiveDisplay, bars_table
 from hexlit.reporting.text import table_for
@@ -46,17 +60,37 @@ def sweep_page(
     ranked = Notes([f"Ranked {document['ranking']['reason']}."], "quiet")
     problems = Notes(document["problems"], "problem")
     command = Notes(next_lines(document), "command")
-    lead = (Facts(headline_facts(document)), ranked, problems, Notes([best_line(document)]), command)
+    lead = (
+        Facts(headline_facts(document)),
+        ranked,
+        problems,
+        Notes([best_line(document)]),
+        command,
+    )
     sections = [Section("Leaderboard", [leaderboard(document, links or {}, together=together)])]
     sections += [Section("Figures", [Figures(figures)])] if figures else []
     line = "Interrupted: killed with the sweep, through no fault of their own; a resumed sweep repeats them."
-    blocks: list[pages.Block] = [failures(document), Notes([line] * bool(document["counts"]["interrupted"]), "quiet")]
+    blocks: list[pages.Block] = [
+        failures(document),
+        Notes([line] * bool(document["counts"]["interrupted"]), "quiet"),
+    ]
     sections.append(Section("Failures and interruptions", blocks, detail=not document["failures"]))
-    flagged = {flag: sorted(one["number"] for one in document["trials"] if flag in one["flags"]) for flag in FLAGS}
-    rows = [[flag, FLAGS[flag], ", ".join(map(str, numbers)) or "none"] for flag, numbers in flagged.items()]
+    flagged = {
+        flag: sorted(one["number"] for one in document["trials"] if flag in one["flags"])
+        for flag in FLAGS
+    }
+    rows = [
+        [flag, FLAGS[flag], ", ".join(map(str, numbers)) or "none"]
+        for flag, numbers in flagged.items()
+    ]
     flags = table("Sanity flags", ["flag", "meaning", "trials"], rows, names=3)
     sections.append(Section("Sanity", [flags], detail=not any(flagged.values())))
-    return Page(document["name"] or document["folder"], f"{document['folder']} · {made_by(document)}", sections, lead)
+    return Page(
+        document["name"] or document["folder"],
+        f"{document['folder']} · {made_by(document)}",
+        sections,
+        lead,
+    )
 
 
 def next_lines(document: Mapping[str, Any]) -> list[str]:
@@ -76,38 +110,74 @@ def made_by(document: Mapping[str, Any]) -> str:
     return " · ".join(filter(None, [document["state"], begun, *how]))
 
 
-def leaderboard(document: Mapping[str, Any], links: Mapping[int, str], *, together: bool = False) -> Table:
+def leaderboard(
+    document: Mapping[str, Any], links: Mapping[int, str], *, together: bool = False
+) -> Table:
     """All trials, the best first, with their figures and parameters."""
     figures, trials = shown_columns(document), document["trials"]
     names = [parameter["name"] for parameter in document["parameters"]]
     short, flagged = short_names(names), any(trial["flags"] for trial in trials)
-    columns = [Column("rank", number=True, kept=True), Column("trial", number=True, kept=True), Column("state")]
-    columns += [Column(one["heading"], number=True, rank=99 - (one["dropped"] or 99)) for one in figures]
-    columns += [Column("parameters")] if together and names else [Column(name, number=True) for name in names]
-    columns += [Column("flags")] * (flagged or not together) + [Column("folder", code=True)] * (not together)
+    columns = [
+        Column("rank", number=True, kept=True),
+        Column("trial", number=True, kept=True),
+        Column("state"),
+    ]
+    columns += [
+        Column(one["heading"], number=True, rank=99 - (one["dropped"] or 99)) for one in figures
+    ]
+    columns += (
+        [Column("parameters")]
+        if together and names
+        else [Column(name, number=True) for name in names]
+    )
+    columns += [Column("flags")] * (flagged or not together) + [Column("folder", code=True)] * (
+        not together
+    )
     rows = []
     for trial in trials:
         params, number = trial["params"], trial["number"]
-        rank = "front" if number in document["ranking"]["pareto_front"] else shown(trial["rank"], "count")
+        rank = (
+            "front"
+            if number in document["ranking"]["pareto_front"]
+            else shown(trial["rank"], "count")
+        )
         row = [Cell(rank, trial["rank"]), Cell(str(number), number, link=links.get(number))]
         row.append(Cell(trial["state"], state=trial["state"]))
         row += [cell(value_of(trial, one["path"]), one["unit"]) for one in figures]
         if together and names:
-            row.append(Cell(" ".join(f"{short.get(name, name)}={value_text(params[name])}" for name in params)))
+            row.append(
+                Cell(
+                    " ".join(
+                        f"{short.get(name, name)}={value_text(params[name])}" for name in params
+                    )
+                )
+            )
         else:
-            row += [Cell(value_text(params[name]), params[name]) if name in params else Cell(DASH) for name in names]
+            row += [
+                Cell(value_text(params[name]), params[name]) if name in params else Cell(DASH)
+                for name in names
+            ]
         row += [Cell(", ".join(trial["flags"])), Cell(trial["folder"] or DASH)]
         rows.append(row[: len(columns)])
-    best = next((place for place, trial in enumerate(trials) if trial["number"] == document["best"]), None)
+    best = next(
+        (place for place, trial in enumerate(trials) if trial["number"] == document["best"]), None
+    )
     rest, empty = "leaderboard.csv", "No trial has begun."
-    return Table("Leaderboard", columns, rows, best=best, search=len(rows) > 1, rest=rest, empty=empty)
+    return Table(
+        "Leaderboard", columns, rows, best=best, search=len(rows) > 1, rest=rest, empty=empty
+    )
 
 
 def failures(document: Mapping[str, Any]) -> Table:
     """Trials that failed or were interrupted, and the reasons."""
     columns = ["trial", Column("state"), Column("reason"), Column("folder", code=True, rank=1)]
     rows = [
-        [str(entry["trial"]), Cell(entry["state"], state=entry["state"]), entry["reason"], entry["folder"] or DASH]
+        [
+            str(entry["trial"]),
+            Cell(entry["state"], state=entry["state"]),
+            entry["reason"],
+            entry["folder"] or DASH,
+        ]
         for entry in document["failures"]
     ]
     caption, rest = "Trials that failed or were interrupted", "overall_results.json"
@@ -120,38 +190,68 @@ def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     of = "" if progress["of"] is None else f" of {progress['of']}"
     partly = f", {pruning['unknown_trials']} not known" if pruning["unknown_trials"] else ""
     facts = entries(
-        *((state, count if count or state == "complete" else None, "count") for state, count in counts.items()),
+        *(
+            (state, count if count or state == "complete" else None, "count")
+            for state, count in counts.items()
+        ),
         ("wall time", document["seconds"], "seconds"),
-        (f"saved by pruning (estimate{partly})", pruning["saved_seconds"] if counts["pruned"] else None, "seconds"),
-        ("left (estimate)", progress["eta_seconds"] if document["state"] == "running" else None, "seconds"),
+        (
+            f"saved by pruning (estimate{partly})",
+            pruning["saved_seconds"] if counts["pruned"] else None,
+            "seconds",
+        ),
+        (
+            "left (estimate)",
+            progress["eta_seconds"] if document["state"] == "running" else None,
+            "seconds",
+        ),
     )
     return [("trials done", f"{progress['done']}{of}"), *facts]
 
 
 def best_line(document: Mapping[str, Any]) -> str:
     """One line on the best trial, or on the Pareto front."""
-    best = next((trial for trial in document["trials"] if trial["number"] == document["best"]), None)
+    best = next(
+        (trial for trial in document["trials"] if trial["number"] == document["best"]), None
+    )
     if best is None:
-        return "no trial has succeeded yet" if document["state"] == "running" else "no trial has succeeded"
+        return (
+            "no trial has succeeded yet"
+            if document["state"] == "running"
+            else "no trial has succeeded"
+        )
     params = ", ".join(f"{name}={value_text(value)}" for name, value in best["params"].items())
-    names, front = [objective["name"] for objective in document["objectives"]], document["ranking"]["pareto_front"]
+    names, front = (
+        [objective["name"] for objective in document["objectives"]],
+        document["ranking"]["pareto_front"],
+    )
     what = f"Pareto front: {', '.join(map(str, front))}; best in {names[0]}" if front else "best"
     values = [f"{n} {shown(v)}" for n, v in zip(names, best["values"] or [], strict=False)]
     if document["ranking"]["by"] == "comparable":
         values.insert(0, f"{document['comparable']} {shown(best['comparable'])}")
     seconds = document["progress"]["best_after_seconds"]
     after = "" if seconds is None else f"after {format_duration(seconds)}"
-    return " · ".join(filter(None, [f"{what}: trial {best['number']}", ", ".join(values), params, after]))
+    return " · ".join(
+        filter(None, [f"{what}: trial {best['number']}", ", ".join(values), params, after])
+    )
 
 
 def shown_columns(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The columns of the leaderboard (`heading`, `unit`, `path` of keys in a trial, place among the `dropped`).
+    """The columns of the leaderboard (`heading`, `unit`, `path` of keys in a trial, place among the
+    `dropped`).
 
     Those that no trial has are left out; objectives are always there.
     """
     trials = document["trials"]
-    known = [any(value_of(trial, one["path"]) is not None for trial in trials) for one in document["columns"]]
-    return [one for one, there in zip(document["columns"], known, strict=True) if one["dropped"] is None or there]
+    known = [
+        any(value_of(trial, one["path"]) is not None for trial in trials)
+        for one in document["columns"]
+    ]
+    return [
+        one
+        for one, there in zip(document["columns"], known, strict=True)
+        if one["dropped"] is None or there
+    ]
 
 
 def value_of(trial: Any, path: Sequence[str | int]) -> Any:
@@ -163,9 +263,13 @@ def value_of(trial: Any, path: Sequence[str | int]) -> Any:
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Each name without its section, such as `lr` for `optimizer.lr`, unless another name ends in the same way."""
+    """Each name without its section, such as `lr` for `optimizer.lr`,
+    unless another name ends in the same way.
+    """
     ends = [name.rpartition(".")[2] for name in names]
-    return {name: end if ends.count(end) == 1 else name for name, end in zip(names, ends, strict=True)}
+    return {
+        name: end if ends.count(end) == 1 else name for name, end in zip(names, ends, strict=True)
+    }
 
 
 def value_text(value: object) -> str:
@@ -174,13 +278,16 @@ def value_text(value: object) -> str:
 
 
 class SweepDisplay(LiveDisplay):
-    """Shows a running sweep: a live picture on a terminal, elsewhere a line whenever a count has changed.
+    """Shows a running sweep: a live picture on a terminal, elsewhere a line whenever a count has
+    changed.
 
     with SweepDisplay("hexlit report · runs/hex5/...") as display:
         display.update(document)
     """
 
-    def __init__(self, title: str, *, console: Console | None = None, live: bool | None = None) -> None:
+    def __init__(
+        self, title: str, *, console: Console | None = None, live: bool | None = None
+    ) -> None:
         """`live` None decides by the console."""
         super().__init__(console, live=live)
         self._title = title
@@ -190,14 +297,22 @@ class SweepDisplay(LiveDisplay):
     def update(self, document: Mapping[str, Any], news: Sequence[str] | None = None) -> None:
         """Show the present results, and the `news`: lines on trials that have ended.
 
-        Without a terminal a line comes with news, and at the beginning; if nobody collects news, with every change.
+        Without a terminal a line comes with news, and at the beginning; if nobody collects news,
+        with every change.
         """
         self._document, progress = document, document["progress"]
-        changed = (document["state"], tuple(document["counts"].values()), progress["best"], progress["best_value"])
+        changed = (
+            document["state"],
+            tuple(document["counts"].values()),
+            progress["best"],
+            progress["best_value"],
+        )
         due = changed != self._told if news is None else bool(news) or not self._told
         if not self.live and due:
             self._told = changed
-            self.line(f"{time.strftime('%H:%M:%S')}  {' · '.join([progress_line(document), *(news or ())])}")
+            self.line(
+                f"{time.strftime('%H:%M:%S')}  {' · '.join([progress_line(document), *(news or ())])}"
+            )
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
@@ -206,7 +321,9 @@ class SweepDisplay(LiveDisplay):
             return self.framed(self._title, Text("reading", "dim"))
         progress, trials = document["progress"], document["trials"]
         share = progress["of"] and min(1.0, progress["done"] / progress["of"])
-        bars = bars_table([Bar("trials", share, f"{progress['done']}", [progress_line(document)])], width)
+        bars = bars_table(
+            [Bar("trials", share, f"{progress['done']}", [progress_line(document)])], width
+        )
         running = [trial for trial in trials if trial["state"] == "running"]
         ended = {**document, "trials": [trial for trial in trials if trial["state"] != "running"]}
         tables: list[tuple[Table, int | None]] = [(running_table(running), None)] if running else []
@@ -220,7 +337,9 @@ def progress_line(document: Mapping[str, Any]) -> str:
     """`7 of 20 done (5 complete, 2 pruned), 2 running, 12:30 left, best 0.8123 (trial 4)`."""
     progress, counts = document["progress"], document["counts"]
     of = "" if progress["of"] is None else f" of {progress['of']}"
-    kinds = ", ".join(f"{counts[state]} {state}" for state in ("complete", "pruned", "failed") if counts[state])
+    kinds = ", ".join(
+        f"{counts[state]} {state}" for state in ("complete", "pruned", "failed") if counts[state]
+    )
     parts = [f"{progress['done']}{of} done" + (f" ({kinds})" if kinds else "")]
     parts += [f"{counts[state]} {state}" for state in ("running", "interrupted") if counts[state]]
     parts += [f"{format_duration(progress['eta_seconds'])} left"] if progress["eta_seconds"] else []
@@ -232,8 +351,12 @@ def running_table(running: Sequence[Trial]) -> Table:
     """The running trials: their epochs, their time, the latest value, and their parameters."""
     rows = []
     for trial in running:
-        epochs = f"{trial['epochs'] or 0}" + ("" if trial["max_epochs"] is None else f"/{trial['max_epochs']}")
+        epochs = f"{trial['epochs'] or 0}" + (
+            "" if trial["max_epochs"] is None else f"/{trial['max_epochs']}"
+        )
         params = " ".join(f"{name}={value_text(value)}" for name, value in trial["params"].items())
         name = Cell(f"trial {trial['number']}", state="running")
-        rows.append([name, epochs, format_duration(trial["seconds"]), shown(trial["latest"]), params])
+        rows.append(
+            [name, epochs, format_duration(trial["seconds"]), shown(trial["latest"]), params]
+        )
     return table("", ["running", "epoch", "time", "latest", Column("parameters")], rows)

@@ -1,4 +1,6 @@
-"""The project's page on Weights & Biases: the sections of `templates/workspace.yaml`, over the logged metrics."""
+"""The project's page on Weights & Biases:
+the sections of `templates/workspace.yaml`, over the logged metrics.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,19 @@ NAME = "hexlit"
 
 def build_workspace(entity: str, project: str) -> ws.Workspace:
     """The workspace of `entity`/`project`; nothing is sent before `save`."""
-    content: Any = OmegaConf.to_container(OmegaConf.load(Path(__file__).parent / "templates" / "workspace.yaml"))
+    content: Any = OmegaConf.to_container(
+        OmegaConf.load(Path(__file__).parent / "templates" / "workspace.yaml")
+    )
     sections = [
-        ws.Section(name=name, panels=[*map(panel, panels)], is_open=name in ("Training", "Strength"))
+        ws.Section(
+            name=name, panels=[*map(panel, panels)], is_open=name in ("Training", "Strength")
+        )
         for name, panels in content.items()
     ]
     settings = ws.WorkspaceSettings(x_axis="epoch", group_by_prefix="first", max_runs=20)
-    return ws.Workspace(entity=entity, project=project, name=NAME, sections=sections, settings=settings)
+    return ws.Workspace(
+        entity=entity, project=project, name=NAME, sections=sections, settings=settings
+    )
 
 
 def panel(entry: dict[str, Any]) -> Any:

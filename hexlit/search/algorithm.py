@@ -1,12 +1,15 @@
-"""The algorithms of the search: Gumbel AlphaZero, PUCT, and the functions that tell them apart. All others ask here.
+"""The algorithms of the search: Gumbel AlphaZero, PUCT, and the functions that tell them apart. All
+others ask here.
 
-An algorithm is a rule to choose a child, the preparation of a fresh root, and the result read at the root. The last
-part of this file, from `compiled_params` on, calls the one that the settings name.
+An algorithm is a rule to choose a child, the preparation of a fresh root, and the result read at
+the root. The last part of this file, from `compiled_params` on, calls the one that the settings
+name.
 
-Gumbel AlphaZero (Danihelka, Guez, Schrittwieser, Silver 2022): sequential halving and completed Q values. Inside the
-tree, moves are chosen so that the visit counts follow the improved policy softmax(logits + sigma(Q)). Untried moves get
-the mixed value v_mix for Q (equations 7, 8, 11 and appendix D). All of them share that value, so their part of the
-softmax is their share of the prior, and only tried moves have to be read.
+Gumbel AlphaZero (Danihelka, Guez, Schrittwieser, Silver 2022): sequential halving and completed Q
+values. Inside the tree, moves are chosen so that the visit counts follow the improved policy
+softmax(logits + sigma(Q)). Untried moves get the mixed value v_mix for Q (equations 7, 8, 11 and
+appendix D). All of them share that value, so their part of the softmax is their share of the prior,
+and only tried moves have to be read.
 
 PUCT: the selection rule, root noise and policy of AlphaZero (Silver et al. 2018).
 """
@@ -21,11 +24,21 @@ from numpy.typing import NDArray
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.hex.rng import gamma, gumbel, mix
 from hexlit.search.config import SearchConfig
-from hexlit.search.tree import NONE, Params, Tree, add_child, child_value, find_next_action, root_child
+from hexlit.search.tree import (
+    NONE,
+    Params,
+    Tree,
+    add_child,
+    child_value,
+    find_next_action,
+    root_child,
+)
 
 
 class CompletedQ(NamedTuple):
-    """Terms that turn the Q values of one node's actions into the bonus sigma(Q) on their logits."""
+    """Terms that turn the Q values of one node's
+    actions into the bonus sigma(Q) on their logits.
+    """
 
     mixed: float
     """v_mix: value of the actions not tried yet."""
@@ -49,7 +62,11 @@ def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
     low, high = math.inf, -math.inf
     child = tree.node[g, node].first_child
     while child != NONE:
-        n, q, prior = tree.node[g, child].visits, child_value(tree, g, child), tree.node[g, child].prior
+        n, q, prior = (
+            tree.node[g, child].visits,
+            child_value(tree, g, child),
+            tree.node[g, child].prior,
+        )
         visits += n
         most = max(most, n)
         tried += prior
@@ -67,7 +84,9 @@ def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
 
 @uncounted_device_function
 def gumbel_child(tree: Tree, g: int, node: int, params: Params) -> int:
-    """Child whose visits lag most behind the improved policy, or NONE for the best untried action."""
+    """Child whose visits lag most behind the improved policy,
+    or NONE for the best untried action.
+    """
     if tree.node[g, node].first_child == NONE:
         return NONE
     q = completed_q(tree, g, node, params)
@@ -75,12 +94,16 @@ def gumbel_child(tree: Tree, g: int, node: int, params: Params) -> int:
     total = max(0.0, 1.0 - q.tried) * untried_weight
     child = tree.node[g, node].first_child
     while child != NONE:
-        total += tree.node[g, child].prior * math.exp(q.scale * (child_value(tree, g, child) - q.high))
+        total += tree.node[g, child].prior * math.exp(
+            q.scale * (child_value(tree, g, child) - q.high)
+        )
         child = tree.node[g, child].sibling
     best, highest = NONE, -math.inf
     child = tree.node[g, node].first_child
     while child != NONE:
-        weight = tree.node[g, child].prior * math.exp(q.scale * (child_value(tree, g, child) - q.high))
+        weight = tree.node[g, child].prior * math.exp(
+            q.scale * (child_value(tree, g, child) - q.high)
+        )
         score = weight / total - tree.node[g, child].visits / (1.0 + q.visits)
         if score > highest:
             best, highest = child, score
@@ -96,7 +119,11 @@ def draw_root_scores(tree: Tree, g: int) -> None:
     """Gumbel noise plus logit for every legal action of the root."""
     for action in range(tree.policy.shape[2]):
         if tree.policy[g, 0, action] > 0.0:
-            noise = tree.game[g].noise * gumbel(tree.game[g].key, action) if tree.game[g].noise > 0.0 else 0.0
+            noise = (
+                tree.game[g].noise * gumbel(tree.game[g].key, action)
+                if tree.game[g].noise > 0.0
+                else 0.0
+            )
             tree.root_score[g, action] = noise + math.log(tree.policy[g, 0, action])
 
 
@@ -113,12 +140,18 @@ def considered_actions(tree: Tree, g: int, params: Params) -> int:
 def halving_visits(tree: Tree, g: int, child: int) -> int:
     """Visits of the root's `child` that sequential halving has given it."""
     visits = int(tree.node[g, child].visits)
-    return visits - int(tree.root_kept[g, tree.node[g, child].action]) if tree.game[g].kept > 0 else visits
+    return (
+        visits - int(tree.root_kept[g, tree.node[g, child].action])
+        if tree.game[g].kept > 0
+        else visits
+    )
 
 
 @uncounted_device_function
 def halving_action(tree: Tree, g: int, params: Params) -> int:
-    """Root action that sequential halving visits next: the best of those with as many visits as its table says."""
+    """Root action that sequential halving visits next:
+    the best of those with as many visits as its table says.
+    """
     simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
     wanted = params.schedule[tree.game[g].schedule, considered_actions(tree, g, params), simulation]
     if wanted > 0:
@@ -132,7 +165,9 @@ def halving_action(tree: Tree, g: int, params: Params) -> int:
 
 @uncounted_kernel
 def better_start(tree: Tree, g: int, untried: int, params: Params) -> int:
-    """The better of `untried`, the best root action not tried yet (or NONE), and those of an earlier search."""
+    """The better of `untried`, the best root action not tried yet (or NONE),
+    and those of an earlier search.
+    """
     tried = halving_winner(tree, g, 0, params)
     if untried == NONE or tried == NONE:
         return untried if tried == NONE else tried
@@ -143,7 +178,9 @@ def better_start(tree: Tree, g: int, untried: int, params: Params) -> int:
 
 @uncounted_device_function
 def halving_drops(tree: Tree, g: int, params: Params) -> bool:
-    """Whether sequential halving is about to leave some of the root actions with most visits behind."""
+    """Whether sequential halving is about to leave
+    some of the root actions with most visits behind.
+    """
     simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
     if tree.game[g].schedule == NONE or simulation < 1:
         return False
@@ -163,13 +200,17 @@ def halving_drops(tree: Tree, g: int, params: Params) -> bool:
 
 @uncounted_device_function
 def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
-    """Root action with the highest noise + logit + sigma(Q) among those tried with `wanted` visits in it."""
+    """Root action with the highest noise + logit +
+    sigma(Q) among those tried with `wanted` visits in it.
+    """
     q = completed_q(tree, g, 0, params)
     best, highest = NONE, -math.inf
     child = tree.node[g, 0].first_child
     while child != NONE:
         if halving_visits(tree, g, child) == wanted:
-            score = tree.root_score[g, tree.node[g, child].action] + q.scale * (child_value(tree, g, child) - q.high)
+            score = tree.root_score[g, tree.node[g, child].action] + q.scale * (
+                child_value(tree, g, child) - q.high
+            )
             if score > highest:
                 best, highest = int(tree.node[g, child].action), score
         child = tree.node[g, child].sibling
@@ -178,7 +219,9 @@ def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
 
 @inline
 def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float32]) -> int:
-    """Write softmax(logits + sigma(completed Q)) into `policy` `[A]`; returns the action that halving left over."""
+    """Write softmax(logits + sigma(completed Q)) into `policy` `[A]`;
+    returns the action that halving left over.
+    """
     q = completed_q(tree, g, 0, params)
     untried_weight = math.exp(q.scale * (q.mixed - q.high))
     for action in range(policy.size):
@@ -188,7 +231,9 @@ def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float
     while child != NONE:
         most = max(most, halving_visits(tree, g, child))
         action = tree.node[g, child].action
-        policy[action] = tree.root_policy[g, action] * math.exp(q.scale * (child_value(tree, g, child) - q.high))
+        policy[action] = tree.root_policy[g, action] * math.exp(
+            q.scale * (child_value(tree, g, child) - q.high)
+        )
         child = tree.node[g, child].sibling
     policy /= policy.sum()
     return halving_winner(tree, g, most, params)
@@ -196,10 +241,11 @@ def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float
 
 @lru_cache(maxsize=64)
 def halving_row(considered: int, simulations: int) -> tuple[int, ...]:
-    """For each simulation, the number of visits of the root action that sequential halving chooses next.
+    """For each simulation, the number of visits of the root action that sequential halving chooses
+    next.
 
-    It follows the paper's reference implementation: `considered` actions get equal shares of visits, the better half
-    stays, and so on down to two.
+    It follows the paper's reference implementation: `considered` actions get equal shares of
+    visits, the better half stays, and so on down to two.
     """
     if considered <= 1:
         return tuple(range(simulations))
@@ -215,7 +261,9 @@ def halving_row(considered: int, simulations: int) -> tuple[int, ...]:
 
 
 def halving_table(considered: int, budgets: tuple[int, ...]) -> NDArray[np.int32]:
-    """`halving_row` for each of `budgets` and number of actions, int32 `[budgets, considered + 1, simulations]`."""
+    """`halving_row` for each of `budgets` and number of actions,
+    int32 `[budgets, considered + 1, simulations]`.
+    """
     table = np.zeros((len(budgets), considered + 1, max(budgets)), np.int32)
     for row, budget in enumerate(budgets):
         for actions in range(considered + 1):
@@ -262,14 +310,18 @@ def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
         return
     for action in range(policy.size):
         if policy[action] > 0.0:
-            noise = gamma(mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal)  # as above: no array
+            noise = gamma(
+                mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal
+            )  # as above: no array
             policy[action] = (1.0 - share) * policy[action] + share * noise / total
     find_next_action(tree, g, 0)
 
 
 @inline
 def visit_policy(tree: Tree, g: int, policy: NDArray[np.float32]) -> int:
-    """Write each root action's share of the visits into `policy` `[A]`; returns the action visited most."""
+    """Write each root action's share of the visits into `policy` `[A]`;
+    returns the action visited most.
+    """
     for action in range(policy.size):
         policy[action] = 0.0
     total = tree.node[g, 0].visits - 1
@@ -285,12 +337,16 @@ def visit_policy(tree: Tree, g: int, policy: NDArray[np.float32]) -> int:
 
 
 def compiled_params(config: SearchConfig, *, budgets: tuple[int, ...], swap: bool) -> Params:
-    """The settings of `config`, for searches of `budgets` simulations and games with or without the swap rule.
+    """The settings of `config`, for searches of `budgets` simulations and games with or without the
+    swap rule.
 
-    A search names its budget by the index in `budgets`, see `schedule` in `hexlit.search.tree.GAME`.
+    A search names its budget by the index in `budgets`, see `schedule` in
+    `hexlit.search.tree.GAME`.
     """
     own = vars(config.gumbel) | vars(config.puct) | {"root_batch": config.root_batch}
-    settings = {name: kind(own[name]) for name, kind in get_type_hints(Params).items() if name in own}
+    settings = {
+        name: kind(own[name]) for name, kind in get_type_hints(Params).items() if name in own
+    }
     schedule = halving_table(config.gumbel.considered, budgets)
     return Params(gumbel=config.algorithm == "gumbel", swap=swap, schedule=schedule, **settings)
 
@@ -307,7 +363,9 @@ def plans_ahead(params: Params) -> bool:
 
 @uncounted_device_function
 def choose(tree: Tree, g: int, node: int, params: Params) -> int:
-    """Child of `node` to go to: a child tried before, or a new one for the best action not tried yet."""
+    """Child of `node` to go to: a child tried before,
+    or a new one for the best action not tried yet.
+    """
     if not params.gumbel:
         child = puct_child(tree, g, node, params)
     elif node != 0 or tree.game[g].schedule == NONE:
@@ -341,8 +399,12 @@ def prepare_root(tree: Tree, g: int, params: Params) -> None:
 
 @inline
 def root_result(tree: Tree, g: int, params: Params, policy: NDArray[np.float32]) -> int:
-    """Write the policy of the search into `policy` `[A]`, in the mover's frame; returns its best action."""
-    return improved_policy(tree, g, params, policy) if params.gumbel else visit_policy(tree, g, policy)
+    """Write the policy of the search into `policy` `[A]`,
+    in the mover's frame; returns its best action.
+    """
+    return (
+        improved_policy(tree, g, params, policy) if params.gumbel else visit_policy(tree, g, policy)
+    )
 
 
 @inline

@@ -1,4 +1,5 @@
-"""Searches of the programs before neural networks: alpha-beta over two-distance potentials, and plain UCT.
+"""Searches of the programs before neural networks: alpha-beta over two-distance potentials, and
+plain UCT.
 
 Both work on positions in the mover's frame: the player to move at the root is Black.
 """
@@ -47,13 +48,19 @@ class _Line(NamedTuple):
 
 
 @inline
-def _list_best(stones: Stones, ply: int, width: int, room: DistanceRoom, line: _Line, table: Geometry) -> None:
-    """List the `width` empty cells with the highest static scores as the moves of `ply`, the best first."""
+def _list_best(
+    stones: Stones, ply: int, width: int, room: DistanceRoom, line: _Line, table: Geometry
+) -> None:
+    """List the `width` empty cells with the highest
+    static scores as the moves of `ply`, the best first.
+    """
     scores, moves = line.scores, line.moves[ply]
     distance_order(stones, ply, room, table, scores)
     number = 0
     for cell in range(scores.size):
-        if stones.cells[ply, cell] != 0 or (number == width and scores[cell] <= scores[moves[number - 1]]):
+        if stones.cells[ply, cell] != 0 or (
+            number == width and scores[cell] <= scores[moves[number - 1]]
+        ):
             continue
         i = min(number, width - 1)
         while i > 0 and scores[moves[i - 1]] < scores[cell]:
@@ -66,7 +73,14 @@ def _list_best(stones: Stones, ply: int, width: int, room: DistanceRoom, line: _
 
 @inline
 def _enter(
-    stones: Stones, ply: int, alpha: float, beta: float, width: int, room: DistanceRoom, line: _Line, table: Geometry
+    stones: Stones,
+    ply: int,
+    alpha: float,
+    beta: float,
+    width: int,
+    room: DistanceRoom,
+    line: _Line,
+    table: Geometry,
 ) -> None:
     """Begin the node at `ply`: list its moves, or settle it if there is a win in one move."""
     line.alpha[ply], line.beta[ply], line.best[ply] = alpha, beta, -np.inf
@@ -85,8 +99,12 @@ def _enter(
 
 
 @inline
-def _leaf_value(stones: Stones, ply: int, room: DistanceRoom, line: _Line, table: Geometry) -> float:
-    """Value of the position at `ply` for its player to move; it looks no further than a win in one move."""
+def _leaf_value(
+    stones: Stones, ply: int, room: DistanceRoom, line: _Line, table: Geometry
+) -> float:
+    """Value of the position at `ply` for its player to move;
+    it looks no further than a win in one move.
+    """
     colour = 1 if ply % 2 == 0 else -1
     for player in (colour, -colour):
         wins = winning_cells(stones, ply, player, table, line.threats)
@@ -98,8 +116,11 @@ def _leaf_value(stones: Stones, ply: int, room: DistanceRoom, line: _Line, table
 
 
 @uncounted_kernel
-def _alpha_beta(stones: Stones, width: int, room: DistanceRoom, line: _Line, k: np.uint64, table: Geometry) -> int:
-    """Best move of the undecided position 0 of `stones` (`[depth + 1]` positions); ties are broken by draws of `k`.
+def _alpha_beta(
+    stones: Stones, width: int, room: DistanceRoom, line: _Line, k: np.uint64, table: Geometry
+) -> int:
+    """Best move of the undecided position 0 of `stones` (`[depth + 1]` positions); ties are broken
+    by draws of `k`.
 
     Its value is then `line.best[0]`.
     """
@@ -117,7 +138,8 @@ def _alpha_beta(stones: Stones, width: int, room: DistanceRoom, line: _Line, k: 
             if place(stones, ply + 1, move, 1 if ply % 2 == 0 else -1, table):
                 value = _WIN - ply - 1
             elif ply + 1 < depth:
-                # At the root alpha is a little below the best value, so that the values of moves that tie are exact.
+                # At the root alpha is a little below the best value, so that the values of moves
+                # that tie are exact.
                 least = line.best[0] - _TIE if ply == 0 else max(line.alpha[ply], line.best[ply])
                 alpha, beta = -line.beta[ply], -least
                 ply += 1
@@ -149,9 +171,10 @@ def alpha_beta_moves(
 ) -> MovesAndValues:
     """The best moves of the undecided positions `cells` int8 `[B, size*size]`.
 
-    It is negamax of a fixed `depth`. At every node it searches only the `width` moves with the best evaluations, the
-    best first. It sees wins in one move at every node; if the opponent threatens one, it searches only the moves that
-    stop it. Values are above 0 if the player to move stands better.
+    It is negamax of a fixed `depth`. At every node it searches only the `width` moves with the best
+    evaluations, the best first. It sees wins in one move at every node; if the opponent threatens
+    one, it searches only the moves that stop it. Values are above 0 if the player to move stands
+    better.
     """
     area = table.size**2
     stones, room = empty_stones(depth + 1, table.size), distance_room(area)
@@ -203,7 +226,12 @@ class _Nodes(NamedTuple):
 @inline
 def _add(nodes: _Nodes, node: int, parent: int, move: int) -> None:
     """Begin `node` as the child of `parent` after `move`."""
-    nodes.move[node], nodes.parent[node], nodes.child[node], nodes.sibling[node] = move, parent, NONE, NONE
+    nodes.move[node], nodes.parent[node], nodes.child[node], nodes.sibling[node] = (
+        move,
+        parent,
+        NONE,
+        NONE,
+    )
     nodes.children[node], nodes.visits[node], nodes.wins[node] = 0, 0, 0
     if parent != NONE:
         nodes.sibling[node] = nodes.child[parent]
@@ -227,7 +255,9 @@ def _best_child(nodes: _Nodes, node: int, rollouts: int, exploration: float) -> 
 
 
 @inline
-def _untried_move(nodes: _Nodes, node: int, cells: NDArray[np.int8], bits: np.uint64, room: NDArray[np.int16]) -> int:
+def _untried_move(
+    nodes: _Nodes, node: int, cells: NDArray[np.int8], bits: np.uint64, room: NDArray[np.int16]
+) -> int:
     """A move that has no child at `node` yet, drawn by `bits`; there must be one."""
     for cell in range(room.size):
         room[cell] = cells[cell] == 0
@@ -255,7 +285,9 @@ def _simulate(
     table: Geometry,
     room: NDArray[np.int16],
 ) -> int:
-    """One simulation from position 0 of `stones`, with `empty` cells; returns the nodes used after it."""
+    """One simulation from position 0 of `stones`,
+    with `empty` cells; returns the nodes used after it.
+    """
     copy_stones(stones, 0, stones, 1)
     cells = stones.cells[1]
     node, colour, added, won = 0, 1, False, False
@@ -293,16 +325,19 @@ def _uct(
     nodes: _Nodes,
     room: NDArray[np.int16],
 ) -> tuple[int, float]:
-    """The most visited move of an undecided position in the mover's frame, and the position's value in [-1, 1].
+    """The most visited move of an undecided position in the mover's frame, and the position's value
+    in [-1, 1].
 
-    `stones` is room for two positions, `nodes` for the root and one node per simulation, `room` int16 `[size*size]`.
+    `stones` is room for two positions, `nodes` for the root and one node per simulation, `room`
+    int16 `[size*size]`.
     """
     place_all(stones, 0, own, table)
     k = stones_key(own, seed, MOVE)
     for colour in (1, -1):
         decisive = winning_cells(stones, 0, colour, table, room)
         if decisive > 0:
-            # With two winning cells the opponent wins by the second; after stopping a single one nothing is searched.
+            # With two winning cells the opponent wins by the second; after stopping a single one
+            # nothing is searched.
             value = 1.0 if colour > 0 else -1.0 if decisive > 1 else 0.0
             return int(room[draw(k, 0) % np.uint64(decisive)]), value
     empty = 0
@@ -312,8 +347,11 @@ def _uct(
     stream = stones_key(own, seed, PLAYOUT)
     used = 1
     for simulation in range(nodes.move.size - 1):
-        used = _simulate(nodes, used, stones, empty, rollouts, exploration, draw(stream, simulation), table, room)
-    # Ties in visits go to the move with more wins, then to the one added last, which was drawn at random.
+        used = _simulate(
+            nodes, used, stones, empty, rollouts, exploration, draw(stream, simulation), table, room
+        )
+    # Ties in visits go to the move with more wins, then to the one added last, which was drawn at
+    # random.
     best = nodes.child[0]
     child = best
     while child != NONE:
@@ -335,13 +373,18 @@ def uct_moves(
 ) -> MovesAndValues:
     """A move of each of the undecided positions `cells` int8 `[B, size*size]`.
 
-    It is UCT with uniformly random rollouts (Kocsis and Szepesvári 2006; Coulom 2006). Every simulation walks down the
-    tree by upper confidence bounds, adds one untried move at the last node, and plays random games from there. It has
-    no priors and knows only the rules of Hex, with one exception. At the root it plays a win in one move, and stops one
-    of the opponent. Source: Teytaud and Teytaud 2010, "On the huge benefit of decisive moves in Monte-Carlo tree search
+    It is UCT with uniformly random rollouts (Kocsis and Szepesvári 2006; Coulom 2006). Every
+    simulation walks down the tree by upper confidence bounds, adds one untried move at the last
+    node, and plays random games from there. It has no priors and knows only the rules of Hex, with
+    one exception. At the root it plays a win in one move, and stops one of the opponent. Source:
+    Teytaud and Teytaud 2010, "On the huge benefit of decisive moves in Monte-Carlo tree search
     algorithms". Values are the mean results of all rollouts, in [-1, 1] for the player to move.
     """
-    stones, room, number = empty_stones(2, table.size), np.empty(cells.shape[1], np.int16), simulations + 1
+    stones, room, number = (
+        empty_stones(2, table.size),
+        np.empty(cells.shape[1], np.int16),
+        simulations + 1,
+    )
     parent, child, sibling, children, visits = np.empty((5, number), np.int32)
     wins = np.empty(number, np.int64)
     nodes = _Nodes(np.empty(number, np.int16), parent, child, sibling, children, visits, wins)

@@ -15,7 +15,8 @@ from hexlit.search.tree import NONE
 class Batch(NamedTuple):
     """Input and output of one call of the evaluator: R rows.
 
-    A kernel called from Python takes the three arrays one by one: Numba spends 0.6 µs per call on each named tuple.
+    A kernel called from Python takes the three arrays one by one: Numba spends 0.6 µs per call on
+    each named tuple.
     """
 
     planes: NDArray[np.int8]
@@ -28,23 +29,30 @@ class Batch(NamedTuple):
 
 def empty_batch(rows: int, size: int, actions: int) -> Batch:
     """`rows` empty boards of `size`, and room for the answers."""
-    return Batch(blank_planes(rows, size), np.zeros((rows, actions), np.float32), np.zeros(rows, np.float32))
+    return Batch(
+        blank_planes(rows, size), np.zeros((rows, actions), np.float32), np.zeros(rows, np.float32)
+    )
 
 
 class Evaluator(Protocol):
     """Judges a batch of positions of fixed size B."""
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
-        """Fill `policy` `[B, A]` and `value` `[B]` for the positions `planes` `[B, PLANES, size, size]`.
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
+        """Fill `policy` `[B, A]` and `value` `[B]` for the positions `planes` `[B, PLANES, size,
+        size]`.
 
-        Policies are probabilities over the actions of the mover's frame, 0 where illegal; values lie in [-1, 1] for
-        the player to move.
+        Policies are probabilities over the actions of the mover's frame, 0 where illegal; values
+        lie in [-1, 1] for the player to move.
         """
         ...
 
 
 def fill_uniform(planes: NDArray[np.int8], policy: NDArray[np.float32]) -> None:
-    """Give every legal action of the positions `planes` `[B, PLANES, size, size]` the same share of `policy`."""
+    """Give every legal action of the positions `planes`
+    `[B, PLANES, size, size]` the same share of `policy`.
+    """
     batch, _, size, _ = planes.shape
     policy[:, : size * size] = (planes[:, OWN] + planes[:, OPPONENT] == 0).reshape(batch, -1)
     policy[:, size * size :] = planes[:, MAY_SWAP, :1, 0]
@@ -54,7 +62,9 @@ def fill_uniform(planes: NDArray[np.int8], policy: NDArray[np.float32]) -> None:
 class UniformEvaluator:
     """Knows nothing: all actions equally likely, every value 0."""
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         """See `Evaluator`."""
         fill_uniform(planes, policy)
         value.fill(0.0)
@@ -68,10 +78,14 @@ class RolloutEvaluator:
         self.playouts = playouts
         self.seed = seed
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         """See `Evaluator`."""
         fill_uniform(planes, policy)
-        cells = np.ascontiguousarray((planes[:, OWN] - planes[:, OPPONENT]).reshape(len(planes), -1))
+        cells = np.ascontiguousarray(
+            (planes[:, OWN] - planes[:, OPPONENT]).reshape(len(planes), -1)
+        )
         size = planes.shape[-1]
 
         def judge(first: int, last: int) -> None:
@@ -81,7 +95,9 @@ class RolloutEvaluator:
 
 
 @kernel
-def _playout_values(cells: NDArray[np.int8], size: int, count: int, seed: int, value: NDArray[np.float32]) -> None:
+def _playout_values(
+    cells: NDArray[np.int8], size: int, count: int, seed: int, value: NDArray[np.float32]
+) -> None:
     room = np.empty(cells.shape[1], np.int16)
     for row in range(cells.shape[0]):
         digest = np.uint64(0)
@@ -98,9 +114,10 @@ _CELLS_A_WORD = 32
 class AnswerCache(NamedTuple):
     """Room for N answers of an evaluator, valid as long as its network does not change.
 
-    Each position has one place, and replaces the answer there. Parallel games reach the same positions, and a search
-    meets those of the search before it. The table is read while the games advance, in parallel, and written between
-    two advances, row by row. So its hits do not depend on the number of threads.
+    Each position has one place, and replaces the answer there. Parallel games reach the same
+    positions, and a search meets those of the search before it. The table is read while the games
+    advance, in parallel, and written between two advances, row by row. So its hits do not depend on
+    the number of threads.
     """
 
     keys: NDArray[np.uint64]
@@ -112,9 +129,13 @@ class AnswerCache(NamedTuple):
 
 
 def empty_cache(positions: int, actions: int) -> AnswerCache:
-    """Room for `positions` answers of 4 * (actions + 3) bytes each; 0 makes a cache that stays empty."""
+    """Room for `positions` answers of 4 * (actions + 3) bytes each;
+    0 makes a cache that stays empty.
+    """
     return AnswerCache(
-        np.zeros(positions, np.uint64), np.zeros((positions, actions), np.float32), np.zeros(positions, np.float32)
+        np.zeros(positions, np.uint64),
+        np.zeros((positions, actions), np.float32),
+        np.zeros(positions, np.float32),
     )
 
 
@@ -122,13 +143,16 @@ def empty_cache(positions: int, actions: int) -> AnswerCache:
 def position_key(planes: NDArray[np.int8]) -> np.uint64:
     """Key of one position, planes int8 `[PLANES, n, n]`.
 
-    Up to 5x5 no two positions share one; on larger boards two of them do with a probability of 2^-64.
+    Up to 5x5 no two positions share one; on larger boards two of them do with a probability of
+    2^-64.
     """
     size = planes.shape[1]
     digest, word = GOLDEN, _EMPTY
     for row in range(size):
         for column in range(size):
-            stones = np.uint64(planes[OWN, row, column]) << _ONE | np.uint64(planes[OPPONENT, row, column])
+            stones = np.uint64(planes[OWN, row, column]) << _ONE | np.uint64(
+                planes[OPPONENT, row, column]
+            )
             word = word << _TWO | stones
             if (row * size + column) % _CELLS_A_WORD == _CELLS_A_WORD - 1:
                 digest, word = mix(digest ^ word), _EMPTY
@@ -148,15 +172,22 @@ def recall(cache: AnswerCache, planes: NDArray[np.int8]) -> int:
 
 @uncounted_kernel
 def remember(
-    cache: AnswerCache, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    cache: AnswerCache,
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
 ) -> None:
-    """Keep the evaluator's answers `policy` `[G, A]` and `value` `[G]` for `planes` `[G, PLANES, n, n]`."""
+    """Keep the evaluator's answers `policy` `[G, A]`
+    and `value` `[G]` for `planes` `[G, PLANES, n, n]`.
+    """
     if cache.keys.size == 0:
         return
     for g in range(value.size):
         digest = position_key(planes[g])
         place = int(np.int64(digest % np.uint64(cache.keys.size)))
         cache.keys[place] = digest
-        for action in range(policy.shape[1]):  # assigning the row would bring in code for its error message
+        for action in range(
+            policy.shape[1]
+        ):  # assigning the row would bring in code for its error message
             cache.policy[place, action] = policy[g, action]
         cache.value[place] = value[g]

@@ -1,14 +1,15 @@
 """The search of one game that continues from move to move.
 
-The part of the tree below the moves that were played is kept, and its visits count. The result can be read at any time,
-by a player without a fixed number of simulations or one that stops early.
+The part of the tree below the moves that were played is kept, and its visits count. The result can
+be read at any time, by a player without a fixed number of simulations or one that stops early.
 
-PUCT needs nothing else for that. Sequential halving, Gumbel's rule at the root, plans a fixed number of simulations.
-So it is used only for the first `run` of a position, up to `SearchConfig.simulations`. Visits kept from earlier moves
-shorten the plan and do not count as turns in it; their values count from the start. All other simulations use at the
-root Gumbel's rule for inner nodes: visits approach the improved policy. Without a completed plan, the move is the best
-by the improved policy among the moves visited most or once less. In the middle of a round some moves have had their
-turn and others have not.
+PUCT needs nothing else for that. Sequential halving, Gumbel's rule at the root, plans a fixed
+number of simulations. So it is used only for the first `run` of a position, up to
+`SearchConfig.simulations`. Visits kept from earlier moves shorten the plan and do not count as
+turns in it; their values count from the start. All other simulations use at the root Gumbel's rule
+for inner nodes: visits approach the improved policy. Without a completed plan, the move is the best
+by the improved policy among the moves visited most or once less. In the middle of a round some
+moves have had their turn and others have not.
 """
 
 from collections.abc import Callable
@@ -35,7 +36,8 @@ UNATTENDED = 1024
 
 
 class LiveSearch(Guarded):
-    """Searches the positions of one game in turn, without noise, and keeps the useful part of the tree.
+    """Searches the positions of one game in turn, without noise, and keeps the useful part of the
+    tree.
 
     Attributes:
         rows: positions in one call of the evaluator.
@@ -67,10 +69,11 @@ class LiveSearch(Guarded):
 
     @by_one_thread
     def position(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
-        """Go to the undecided position `cells` int8 `[size*size]`, `ply` moves after the empty board.
+        """Go to the undecided position `cells` int8 `[size*size]`, `ply` moves after the empty
+        board.
 
-        If it follows from the last position by moves in the tree, their subtree is kept. Raises `UsageError` for a
-        position that cannot be searched; the last one stays then.
+        If it follows from the last position by moves in the tree, their subtree is kept. Raises
+        `UsageError` for a position that cannot be searched; the last one stays then.
         """
         try:
             self._search.place(cells[None], np.array([to_move], np.int8))
@@ -96,11 +99,13 @@ class LiveSearch(Guarded):
 
     @by_one_thread
     def run(self, simulations: int, *, until: Callable[[], bool] | None = None) -> SearchResult:
-        """Search the position by `simulations` more; returns the result of all its simulations (B = 1).
+        """Search the position by `simulations` more; returns the result of all its simulations (B =
+        1).
 
-        The visits kept from earlier positions count towards the first run: it adds the missing ones. `until` is asked
-        between calls of the evaluator, and True stops the search; the position itself is evaluated in any case. If an
-        evaluation fails, the tree is dropped and the exception is raised.
+        The visits kept from earlier positions count towards the first run: it adds the missing
+        ones. `until` is asked between calls of the evaluator, and True stops the search; the
+        position itself is evaluated in any case. If an evaluation fails, the tree is dropped and
+        the exception is raised.
         """
         if simulations < 1:
             raise UsageError(f"{simulations} simulations: 1 or more are needed")
@@ -112,7 +117,10 @@ class LiveSearch(Guarded):
         try:
             while self._visits() < target and not self.full:
                 step = min(target - self._visits(), UNATTENDED)
-                nodes, room = int(search.tree.game["nodes"][0]) + step + 1, search.tree.node.shape[1]
+                nodes, room = (
+                    int(search.tree.game["nodes"][0]) + step + 1,
+                    search.tree.node.shape[1],
+                )
                 if nodes > room:
                     search.make_room(max(nodes, min(2 * room, self._most_nodes)))
                 if self._advance(self._visits() + step, until):
@@ -124,7 +132,8 @@ class LiveSearch(Guarded):
         return self._result()
 
     def principal_variation(self, action: int | None = None) -> list[int]:
-        """The moves that the search expects: the one it would play, then always the one visited most.
+        """The moves that the search expects: the one it would play, then always the one visited
+        most.
 
         With `action`, one of the moves tried, the line begins with it.
         """
@@ -140,7 +149,9 @@ class LiveSearch(Guarded):
 
     def candidates(self) -> list[TreeNode]:
         """The moves tried in this position, the one visited most first."""
-        return sorted(self._root.children, key=lambda node: (-node.visits, -node.value, node.action))
+        return sorted(
+            self._root.children, key=lambda node: (-node.visits, -node.value, node.action)
+        )
 
     def _start(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
         self._search.place(cells[None], np.array([to_move], np.int8))
@@ -150,10 +161,14 @@ class LiveSearch(Guarded):
         self._halved = False
 
     def _plan(self, simulations: int) -> bool:
-        """Choose Gumbel's rule at the root (see the top of this file); returns whether it is sequential halving."""
+        """Choose Gumbel's rule at the root (see the top of this file);
+        returns whether it is sequential halving.
+        """
         search = self._search
         tree, first = search.tree, self._visits() == self._credit
-        planned = plans_ahead(search.params) and first and 0 < simulations <= search.config.simulations
+        planned = (
+            plans_ahead(search.params) and first and 0 < simulations <= search.config.simulations
+        )
         tree.game["schedule"] = 0 if planned else NONE
         tree.game["kept"] = 0
         if planned:
@@ -165,7 +180,9 @@ class LiveSearch(Guarded):
         return planned
 
     def _advance(self, visits: int, until: Callable[[], bool] | None) -> bool:
-        """Search up to `visits` visits of the root's children; returns whether `until` stopped it earlier."""
+        """Search up to `visits` visits of the root's children;
+        returns whether `until` stopped it earlier.
+        """
         search = self._search
         game = search.tree.game
         game["budget"] = visits
@@ -189,7 +206,9 @@ class LiveSearch(Guarded):
             action = int(np.where(in_race, result.policy[0], -1.0).argmax())
             result.action[0] = action
             result.value[0] = next(c.value for c in self.candidates() if c.action == action)
-        result.action[0], result.value[0] = search.shortest(self._cells, int(result.action[0]), float(result.value[0]))
+        result.action[0], result.value[0] = search.shortest(
+            self._cells, int(result.action[0]), float(result.value[0])
+        )
         return result
 
     def _unsearched(self) -> SearchResult:
@@ -198,10 +217,14 @@ class LiveSearch(Guarded):
         priors = frame_map(tree.root_policy[0], int(tree.game["to_move"][0]), self._search.size)
         value = tree.node["network_value"][0, :1].copy()
         action = priors[None].argmax(1).astype(np.int16)
-        return SearchResult(priors[None].copy(), action, value, np.zeros((1, len(priors)), np.int32))
+        return SearchResult(
+            priors[None].copy(), action, value, np.zeros((1, len(priors)), np.int32)
+        )
 
     def _find(self, cells: NDArray[np.int8], to_move: int, ply: int) -> int:
-        """The evaluated node of this position in the tree (the most visited, if there are several), or NONE."""
+        """The evaluated node of this position in the tree (the most visited,
+        if there are several), or NONE.
+        """
         swap, first = self._search.params.swap, int(self._search.tree.game["ply"][0])
         level = [(self._root, self._cells)] if first <= ply else []
         for at in range(first, ply):
@@ -209,10 +232,17 @@ class LiveSearch(Guarded):
                 (child, _after(board, child.action, node.to_move))
                 for node, board in level
                 for child in node.children
-                # A stone that is not in `cells` leads elsewhere, except for the first one, which may be swapped.
-                if child.action == len(cells) or cells[child.action] == node.to_move or (swap and at == 0)
+                # A stone that is not in `cells` leads elsewhere, except for the first one, which
+                # may be swapped.
+                if child.action == len(cells)
+                or cells[child.action] == node.to_move
+                or (swap and at == 0)
             ]
-        same = [node for node, board in level if node.to_move == to_move and np.array_equal(board, cells)]
+        same = [
+            node
+            for node, board in level
+            if node.to_move == to_move and np.array_equal(board, cells)
+        ]
         best = max(same, key=lambda node: node.visits, default=None)
         return best.index if best is not None and best.visits > 0 else NONE
 
@@ -237,12 +267,14 @@ def _after(cells: NDArray[np.int8], action: int, colour: int) -> NDArray[np.int8
 
 @kernel
 def keep_subtree(tree: Tree, g: int, root: int, params: Params) -> None:
-    """Make the evaluated node `root` of game `g` the root of its tree, in place; all other nodes are dropped.
+    """Make the evaluated node `root` of game `g` the root of its tree, in place; all other nodes
+    are dropped.
 
     Visits and sums of values stay; the root's priors are those of the evaluator, without noise.
     """
     game = tree.game[g]
-    # A node's number is above its parent's: one pass finds the kept nodes, and no copy overwrites a later one.
+    # A node's number is above its parent's: one pass finds the kept nodes, and no copy overwrites a
+    # later one.
     number = np.full(game.nodes, NONE, np.int32)
     number[root] = 0
     kept = 1
@@ -268,7 +300,9 @@ def keep_subtree(tree: Tree, g: int, root: int, params: Params) -> None:
 
 @kernel
 def restore_root(tree: Tree, g: int, params: Params) -> None:
-    """Write the root's priors and scores as they were before any action was tried; there is no noise in them."""
+    """Write the root's priors and scores as they were before any action was tried;
+    there is no noise in them.
+    """
     untried = tree.policy[g, 0].copy()
     child = tree.node[g, 0].first_child
     while child != NONE:

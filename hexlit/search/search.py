@@ -25,15 +25,21 @@ LARGEST_BOARD = 19
 _DECIDED = 0.9
 """From this distance of a move's value from 0 on, the length of the game matters."""
 _EQUAL, _EQUAL_VISITS = 0.02, 0.25
-"""Largest difference of values, and least share of the most visits, of moves that count as equally good."""
+"""Largest difference of values, and least share of the most visits,
+of moves that count as equally good.
+"""
 
 GAMES_A_THREAD = 128
-"""Fewest games that a further thread takes: a game advances in a microsecond, but starting a thread takes fifty."""
+"""Fewest games that a further thread takes:
+a game advances in a microsecond, but starting a thread takes fifty.
+"""
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Results of a search over B positions. Actions are those of the board (not of the mover's frame)."""
+    """Results of a search over B positions.
+    Actions are those of the board (not of the mover's frame).
+    """
 
     policy: NDArray[np.float32]
     """Policy of the search: visit shares (PUCT) or the improved policy (Gumbel), `[B, A]`."""
@@ -46,19 +52,23 @@ class SearchResult:
 
 
 class TreeNode:
-    """A node of a tree, with the move that leads to it. The nodes below it are read when they are asked for.
+    """A node of a tree, with the move that leads to it. The nodes below it are read when they are
+    asked for.
 
     Attributes:
         index: number of the node in its tree; 0 for the root.
         to_move: player to move at the node, +1 or -1.
         action: cell of the board, `size*size` for the swap, -1 for the root.
         visits: simulations that went through it.
-        value: mean value for the player who made the move, in [-1, 1]; at the root for the player to move.
+        value: mean value for the player who made the move, in [-1, 1]; at the root for the player
+            to move.
         prior: prior of the move before it was searched; 1 at the root.
     """
 
     def __init__(self, nodes: NDArray[np.void], size: int, to_move: int, index: int = 0) -> None:
-        """Node `index` of the tree `nodes` (NODE `[N]`) on a board of `size`, where `to_move` moves."""
+        """Node `index` of the tree `nodes` (NODE `[N]`) on a board of `size`,
+        where `to_move` moves.
+        """
         node = nodes[index]
         self.index = index
         self.to_move = to_move
@@ -82,8 +92,8 @@ class TreeNode:
 class TreeSearch(Guarded):
     """Tree search over up to `games` positions in lock step, through one evaluator.
 
-    All memory is taken here; a search allocates only its result. It serves one thread: a second one is refused
-    with `UsageError`.
+    All memory is taken here; a search allocates only its result. It serves one thread: a second one
+    is refused with `UsageError`.
 
     Attributes:
         rows: positions in one call of the evaluator.
@@ -106,7 +116,9 @@ class TreeSearch(Guarded):
         `rows` is the evaluator's batch, if larger than `games` times `config.leaves`.
         """
         if not 2 <= size <= LARGEST_BOARD:
-            raise UsageError(f"board={size}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
+            raise UsageError(
+                f"board={size}: networks and search take boards of 2 to {LARGEST_BOARD} rows"
+            )
         super().__init__()
         self.config = config
         self.size = size
@@ -121,7 +133,9 @@ class TreeSearch(Guarded):
         self.batch: Batch = empty_batch(self.rows, size, self.actions)
         self.roots: Stones = empty_stones(games, size)
         self._walk = empty_stones(games, size)
-        self._cache = empty_cache(0, self.actions)  # none: the next call may come with another evaluator
+        self._cache = empty_cache(
+            0, self.actions
+        )  # none: the next call may come with another evaluator
 
     @by_one_thread
     def run(
@@ -134,17 +148,20 @@ class TreeSearch(Guarded):
         noise: float = 0.0,
         seed: int = 0,
     ) -> SearchResult:
-        """Search the undecided positions `cells` int8 `[B, size*size]`, B up to `games`, with `to_move` int8 `[B]`.
+        """Search the undecided positions `cells` int8 `[B, size*size]`, B up to `games`, with
+        `to_move` int8 `[B]`.
 
-        `ply` int16 `[B]` matters only for the swap rule, which White may use at ply 1 (read from the stones unless
-        given). `noise` scales the noise at the root; 0 searches for the best move. `seed` keys the noise, with the
-        position's index. Raises `UsageError` for positions that cannot be searched, and for an evaluator that answers
-        with NaN or infinity.
+        `ply` int16 `[B]` matters only for the swap rule, which White may use at ply 1 (read from
+        the stones unless given). `noise` scales the noise at the root; 0 searches for the best
+        move. `seed` keys the noise, with the position's index. Raises `UsageError` for positions
+        that cannot be searched, and for an evaluator that answers with NaN or infinity.
         """
         self.place(cells, to_move)
         batch = len(cells)
         plies = plies_before(cells, to_move, swap=self.params.swap) if ply is None else ply
-        keys = [key(seed, index, ply, NOISE) if noise else 0 for index, ply in enumerate(plies.tolist())]
+        keys = [
+            key(seed, index, ply, NOISE) if noise else 0 for index, ply in enumerate(plies.tolist())
+        ]
         self.begin(to_move, plies, noise, np.array(keys, np.uint64))
         while self.advance():
             self.evaluate(evaluator)
@@ -152,17 +169,23 @@ class TreeSearch(Guarded):
 
     @by_one_thread
     def place(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> None:
-        """Set up the roots, as for `run`; raises `UsageError` for positions that cannot be searched."""
+        """Set up the roots, as for `run`;
+        raises `UsageError` for positions that cannot be searched.
+        """
         batch = len(cells)
         if not 0 < batch <= self.games:
             raise UsageError(f"{batch} positions: this search was made for 1 to {self.games}")
         if cells.shape != (batch, self.size**2) or to_move.shape != (batch,):
-            raise UsageError(f"cells {cells.shape}, to_move {to_move.shape}: a board has {self.size**2} cells")
+            raise UsageError(
+                f"cells {cells.shape}, to_move {to_move.shape}: a board has {self.size**2} cells"
+            )
         if not (np.isin(cells, (-1, 0, 1)).all() and np.isin(to_move, (-1, 1)).all()):
             raise UsageError("cells are 1 (Black), -1 (White) or 0 (empty), and to_move is 1 or -1")
         decided = _set_up(self.roots, np.ascontiguousarray(cells), self.geometry)
         if decided != NONE:
-            raise UsageError(f"position {decided} of {batch} is decided already: there is nothing to search")
+            raise UsageError(
+                f"position {decided} of {batch} is decided already: there is nothing to search"
+            )
 
     @by_one_thread
     def begin(
@@ -188,7 +211,9 @@ class TreeSearch(Guarded):
 
     def root(self, game: int = 0) -> TreeNode:
         """The root of the tree of one `game`, as it is now."""
-        return TreeNode(self.tree.node[game].copy(), self.size, int(self.tree.game["to_move"][game]))
+        return TreeNode(
+            self.tree.node[game].copy(), self.size, int(self.tree.game["to_move"][game])
+        )
 
     @by_one_thread
     def read(self, batch: int) -> SearchResult:
@@ -201,12 +226,16 @@ class TreeSearch(Guarded):
         _read_roots(self.tree, row, policy, visits, action, value, self.params, self.geometry)
         return SearchResult(policy, action, value, visits)
 
-    def shortest(self, cells: NDArray[np.int8], action: int, value: float, game: int = 0) -> tuple[int, float]:
-        """The move that wins soonest, or loses latest, among those as good as `action` with its decided `value`.
+    def shortest(
+        self, cells: NDArray[np.int8], action: int, value: float, game: int = 0
+    ) -> tuple[int, float]:
+        """The move that wins soonest, or loses latest, among those as good as `action` with its
+        decided `value`.
 
-        A search does not tell the moves of a won position apart, and would drift. The winner's two-distance potential
-        after a move stands for the length of the rest. `cells` int8 `[size*size]` is the position of `game`. Returns
-        the move and its value; in open positions and for the swap, those that were given.
+        A search does not tell the moves of a won position apart, and would drift. The winner's
+        two-distance potential after a move stands for the length of the rest. `cells` int8
+        `[size*size]` is the position of `game`. Returns the move and its value; in open positions
+        and for the swap, those that were given.
         """
         if abs(value) < _DECIDED or action == cells.size:
             return action, value
@@ -217,13 +246,16 @@ class TreeSearch(Guarded):
             return ahead * length, move.action != action
 
         least = max(1, _EQUAL_VISITS * root.children[0].visits)
-        equal = [move for move in root.children if move.visits >= least and move.value >= value - _EQUAL]
+        equal = [
+            move for move in root.children if move.visits >= least and move.value >= value - _EQUAL
+        ]
         best = min((move for move in equal if move.action < cells.size), key=order)
         return best.action, best.value
 
     @by_one_thread
     def advance(self) -> int:
-        """Take in the evaluator's answers and find the next leaves; returns how many of them wait in `batch`.
+        """Take in the evaluator's answers and find the next leaves; returns how many of them wait
+        in `batch`.
 
         Raises `UsageError` if the evaluator has answered with NaN or infinity.
         """
@@ -232,7 +264,11 @@ class TreeSearch(Guarded):
         if self.config.leaves == 1:
             alone = self.tree, *arguments, self._cache, *rules
             waiting = sum(
-                over_slices(lambda first, last: advance(first, last, *alone), self.games, least=GAMES_A_THREAD)
+                over_slices(
+                    lambda first, last: advance(first, last, *alone),
+                    self.games,
+                    least=GAMES_A_THREAD,
+                )
             )
         else:
             waiting = advance_leaves(self.tree, self._queue, *arguments, *rules)
@@ -254,8 +290,12 @@ def check_answers(tree: Tree) -> None:
         )
 
 
-def plies_before(cells: NDArray[np.int8], to_move: NDArray[np.int8], *, swap: bool) -> NDArray[np.int16]:
-    """Moves played before the positions `[B, size*size]`: their stones, and one more after a swap."""
+def plies_before(
+    cells: NDArray[np.int8], to_move: NDArray[np.int8], *, swap: bool
+) -> NDArray[np.int16]:
+    """Moves played before the positions `[B, size*size]`:
+    their stones, and one more after a swap.
+    """
     stones: NDArray[np.int16] = np.count_nonzero(cells, axis=1).astype(np.int16)
     if swap:
         stones += (stones == 1) & (to_move > 0)

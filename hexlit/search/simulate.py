@@ -1,8 +1,9 @@
 """One simulation in three verbs: select a leaf, expand it, back its value up.
 
-Everything here works on one game `g` of many and allocates nothing. `advance` runs every game as far as possible
-without the evaluator: until a leaf waits for it, or the budget of simulations is used up. `advance_leaves` does the
-same with several leaves of one tree for one call of the evaluator: see `LeafQueue`.
+Everything here works on one game `g` of many and allocates nothing. `advance` runs every game as
+far as possible without the evaluator: until a leaf waits for it, or the budget of simulations is
+used up. `advance_leaves` does the same with several leaves of one tree for one call of the
+evaluator: see `LeafQueue`.
 """
 
 from typing import NamedTuple
@@ -21,7 +22,9 @@ from hexlit.search.tree import NONE, SMALLEST_PRIOR, Params, Tree, clear_node
 
 @uncounted_device_function
 def select(tree: Tree, roots: Stones, walk: Stones, g: int, params: Params, table: Geometry) -> int:
-    """Walk from the root to a node that has no value yet or ends the game; `walk` then holds its position."""
+    """Walk from the root to a node that has no value yet or ends the game;
+    `walk` then holds its position.
+    """
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
     while tree.node[g, node].visits > 0 and not tree.node[g, node].terminal:
@@ -40,9 +43,16 @@ def at_least(number: np.float32, least: np.float32) -> np.float32:
 
 @uncounted_device_function
 def expand(
-    tree: Tree, g: int, leaf: int, planes: NDArray[np.int8], policy: NDArray[np.float32], value: float, params: Params
+    tree: Tree,
+    g: int,
+    leaf: int,
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    value: float,
+    params: Params,
 ) -> None:
-    """Give `leaf` its priors, from the evaluator's row `policy` `[A]`: illegal actions dropped, the sum made 1.
+    """Give `leaf` its priors, from the evaluator's row `policy` `[A]`: illegal actions dropped, the
+    sum made 1.
 
     Marks the game as faulty if the answer holds NaN or infinity.
     """
@@ -77,7 +87,9 @@ def expand(
 
 @inline
 def back_up(tree: Tree, g: int, leaf: int, value: float) -> None:
-    """Add `value`, for the player to move at `leaf`, to every node up to the root; its sign changes with the player."""
+    """Add `value`, for the player to move at `leaf`,
+    to every node up to the root; its sign changes with the player.
+    """
     node = leaf
     while node != NONE:
         tree.node[g, node].visits += 1
@@ -98,7 +110,14 @@ def depth(tree: Tree, g: int, node: int) -> int:
 
 @inline
 def write_leaf(
-    tree: Tree, walk: Stones, g: int, leaf: int, planes: NDArray[np.int8], row: int, params: Params, table: Geometry
+    tree: Tree,
+    walk: Stones,
+    g: int,
+    leaf: int,
+    planes: NDArray[np.int8],
+    row: int,
+    params: Params,
+    table: Geometry,
 ) -> None:
     """Write the position of `leaf`, which `walk` holds, into row `row` of `planes`."""
     moves = depth(tree, g, leaf)
@@ -108,8 +127,19 @@ def write_leaf(
 
 
 @inline
-def begin(tree: Tree, g: int, to_move: int, ply: int, budget: int, schedule: int, noise: float, key: np.uint64) -> None:
-    """Start a search in game `g`; its root is the position in `roots`, which must not be decided."""
+def begin(
+    tree: Tree,
+    g: int,
+    to_move: int,
+    ply: int,
+    budget: int,
+    schedule: int,
+    noise: float,
+    key: np.uint64,
+) -> None:
+    """Start a search in game `g`;
+    its root is the position in `roots`, which must not be decided.
+    """
     clear_node(tree, g, 0, NONE)
     game = tree.game[g]
     game.key = key
@@ -146,9 +176,17 @@ def receive(tree: Tree, g: int, batch: Batch, params: Params) -> None:
 
 @uncounted_device_function
 def simulate(
-    tree: Tree, roots: Stones, walk: Stones, g: int, batch: Batch, cache: AnswerCache, params: Params, table: Geometry
+    tree: Tree,
+    roots: Stones,
+    walk: Stones,
+    g: int,
+    batch: Batch,
+    cache: AnswerCache,
+    params: Params,
+    table: Geometry,
 ) -> int:
-    """Run simulations of game `g` until one needs the evaluator (its position is then in `batch`) or all are done.
+    """Run simulations of game `g` until one needs the evaluator (its position is then in `batch`)
+    or all are done.
 
     Returns how many of them found their answer in `cache`.
     """
@@ -163,7 +201,9 @@ def simulate(
         if place == NONE:
             tree.game[g].leaf = leaf
             break
-        expand(tree, g, leaf, batch.planes[g], cache.policy[place], float(cache.value[place]), params)
+        expand(
+            tree, g, leaf, batch.planes[g], cache.policy[place], float(cache.value[place]), params
+        )
         if tree.game[g].faulty:
             tree.game[g].leaf = leaf
             break
@@ -186,7 +226,9 @@ def advance(
     params: Params,
     table: Geometry,
 ) -> int:
-    """Carry the games `first` to `last` - 1 that have a search to their next leaf; returns how many then wait."""
+    """Carry the games `first` to `last` - 1 that have a search to their next leaf;
+    returns how many then wait.
+    """
     batch, waiting = Batch(planes, policy, value), 0
     for g in range(first, last):
         if tree.game[g].nodes > 0:
@@ -216,19 +258,21 @@ def begin_all(
 class LeafQueue(NamedTuple):
     """The leaves of G games that wait for their evaluation, up to K per game; N nodes per game.
 
-    A leaf that waits for its evaluation counts as a lost visit for the player of each move on the way to it (virtual
-    loss: Chaslot, Winands, van den Herik 2008, "Parallel Monte-Carlo tree search"). So the next selection looks
-    elsewhere. When the answers come, visits and sums of values are restored bit by bit. Then the leaves are expanded
-    and backed up in the order of their selection. A batch ends before it is full if
+    A leaf that waits for its evaluation counts as a lost visit for the player of each move on the
+    way to it (virtual loss: Chaslot, Winands, van den Herik 2008, "Parallel Monte-Carlo tree
+    search"). So the next selection looks elsewhere. When the answers come, visits and sums of
+    values are restored bit by bit. Then the leaves are expanded and backed up in the order of their
+    selection. A batch ends before it is full if
 
     - the selection comes to a leaf that waits already: no leaf is twice in a batch;
     - sequential halving is about to drop root moves: it needs the values of all of them first;
     - with root batching, a leaf waits under the root's next move.
 
-    So with root batching the leaves of a batch lie in different subtrees of the root, and no selection is changed by
-    the others. Sequential halving gives each move of a round the same visits in any order, so its tree is that of the
-    search without batches. `GumbelConfig.rescale` is the exception: a missing value may change the order of the others.
-    PUCT is only approximated: it chooses before it has the values.
+    So with root batching the leaves of a batch lie in different subtrees of the root, and no
+    selection is changed by the others. Sequential halving gives each move of a round the same
+    visits in any order, so its tree is that of the search without batches. `GumbelConfig.rescale`
+    is the exception: a missing value may change the order of the others. PUCT is only approximated:
+    it chooses before it has the values.
     """
 
     leaf: NDArray[np.int32]
@@ -266,7 +310,9 @@ def add_virtual_loss(tree: Tree, queue: LeafQueue, g: int, leaf: int) -> None:
             queue.value_sum[g, node] = record.value_sum
         queue.waiting[g, node] += 1
         if record.parent != NONE:
-            record.value_sum += 1.0  # for the player to move at the node: the opponent wins what one loses
+            record.value_sum += (
+                1.0  # for the player to move at the node: the opponent wins what one loses
+            )
         elif record.visits > 0:
             record.value_sum += record.value_sum / record.visits
         record.visits += 1
@@ -278,7 +324,9 @@ def remove_virtual_losses(tree: Tree, queue: LeafQueue, g: int) -> None:
     """Remove all virtual visits and losses."""
     for k in range(queue.length[g]):
         node = queue.leaf[g, k]
-        while node != NONE and queue.waiting[g, node] > 0:  # above a restored node, all are restored
+        while (
+            node != NONE and queue.waiting[g, node] > 0
+        ):  # above a restored node, all are restored
             tree.node[g, node].visits -= queue.waiting[g, node]
             tree.node[g, node].value_sum = queue.value_sum[g, node]
             queue.waiting[g, node] = 0
@@ -311,9 +359,17 @@ def receive_leaves(tree: Tree, queue: LeafQueue, g: int, batch: Batch, params: P
 
 @uncounted_device_function
 def select_apart(
-    tree: Tree, queue: LeafQueue, roots: Stones, walk: Stones, g: int, params: Params, table: Geometry
+    tree: Tree,
+    queue: LeafQueue,
+    roots: Stones,
+    walk: Stones,
+    g: int,
+    params: Params,
+    table: Geometry,
 ) -> int:
-    """As `select`; NONE if it meets a waiting leaf or, with root batching, a root move with one below."""
+    """As `select`; NONE if it meets a waiting leaf or,
+    with root batching, a root move with one below.
+    """
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
     while tree.node[g, node].visits > queue.waiting[g, node] and not tree.node[g, node].terminal:
@@ -329,9 +385,18 @@ def select_apart(
 
 @uncounted_device_function
 def simulate_apart(
-    tree: Tree, queue: LeafQueue, roots: Stones, walk: Stones, g: int, batch: Batch, params: Params, table: Geometry
+    tree: Tree,
+    queue: LeafQueue,
+    roots: Stones,
+    walk: Stones,
+    g: int,
+    batch: Batch,
+    params: Params,
+    table: Geometry,
 ) -> None:
-    """Run simulations of game `g` until its batch ends; the leaves' positions are then in `batch`."""
+    """Run simulations of game `g` until its batch ends;
+    the leaves' positions are then in `batch`.
+    """
     while queue.length[g] < queue.leaf.shape[1] and not finished(tree, g):
         if queue.length[g] > 0 and needs_all_values(tree, g, params):
             break
@@ -341,7 +406,16 @@ def simulate_apart(
         if tree.node[g, leaf].terminal:
             back_up_loss(tree, queue, g, leaf)
             continue
-        write_leaf(tree, walk, g, leaf, batch.planes, g * queue.leaf.shape[1] + queue.length[g], params, table)
+        write_leaf(
+            tree,
+            walk,
+            g,
+            leaf,
+            batch.planes,
+            g * queue.leaf.shape[1] + queue.length[g],
+            params,
+            table,
+        )
         add_virtual_loss(tree, queue, g, leaf)
 
 
@@ -357,7 +431,9 @@ def advance_leaves(
     params: Params,
     table: Geometry,
 ) -> int:
-    """Carry every game that has a search to its next leaves; returns how many leaves wait for the evaluator."""
+    """Carry every game that has a search to its next leaves;
+    returns how many leaves wait for the evaluator.
+    """
     batch, waiting = Batch(planes, policy, value), 0
     for g in range(tree.game.size):
         if tree.game[g].nodes > 0:

@@ -1,9 +1,10 @@
 """The search trees of G games in flat arrays, and the operations on a node.
 
-Only visited moves have nodes; a node's children form a linked list in the order of their first visit. The priors of
-untried moves are in `policy`, and the node stores the untried move with the highest prior. All untried moves of a node
-share one value estimate, so every selection rule here prefers that one among them. So a selection reads the children
-tried so far and one more move, however large the board is.
+Only visited moves have nodes; a node's children form a linked list in the order of their first
+visit. The priors of untried moves are in `policy`, and the node stores the untried move with the
+highest prior. All untried moves of a node share one value estimate, so every selection rule here
+prefers that one among them. So a selection reads the children tried so far and one more move,
+however large the board is.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,9 @@ from hexlit.hex.jit import inline, uncounted_device_function
 
 
 class Params(NamedTuple):
-    """The settings in the form that compiled code takes; `hexlit.search.algorithm.compiled_params` makes them."""
+    """The settings in the form that compiled code takes;
+    `hexlit.search.algorithm.compiled_params` makes them.
+    """
 
     gumbel: bool
     considered: int
@@ -31,8 +34,9 @@ class Params(NamedTuple):
     swap: bool
     """Whether White may swap at ply 1."""
     schedule: NDArray[np.int32]
-    """Table of sequential halving for each budget of the search, see `halving_table`: `[budgets, considered + 1, S]`
-    for S simulations at most."""
+    """Table of sequential halving for each budget of the search, see `halving_table`: `[budgets,
+    considered + 1, S]` for S simulations at most.
+    """
 
 
 NONE = -1
@@ -52,7 +56,8 @@ NODE = np.dtype(
         ("network_value", np.float32),
         # Prior at the parent of the action that leads here.
         ("prior", np.float32),
-        # Links: the parent, the children tried first and last, and the sibling tried next; NONE without one.
+        # Links: the parent, the children tried first and last, and the sibling tried next; NONE
+        # without one.
         ("parent", np.int32),
         ("first_child", np.int32),
         ("last_child", np.int32),
@@ -78,11 +83,14 @@ GAME = np.dtype(
         ("leaf", np.int32),
         # Simulations that the search may use.
         ("budget", np.int32),
-        # Row of the table of sequential halving that it follows; NONE: the root is searched as any other node.
+        # Row of the table of sequential halving that it follows; NONE: the root is searched as any
+        # other node.
         ("schedule", np.int32),
-        # Visits of the root's children from an earlier search, outside sequential halving; see `root_kept`.
+        # Visits of the root's children from an earlier search, outside sequential halving; see
+        # `root_kept`.
         ("kept", np.int32),
-        # Scale of the noise at the root: 0 to play at full strength; in self-play the temperature of the move.
+        # Scale of the noise at the root: 0 to play at full strength; in self-play the temperature
+        # of the move.
         ("noise", np.float32),
         # Moves played before the root.
         ("ply", np.int16),
@@ -99,8 +107,8 @@ GAME = np.dtype(
 class Tree(NamedTuple):
     """Search trees of G games with up to N nodes; node 0 is the root.
 
-    Actions are cells in the frame of the player who moves at the node, and the swap `size*size`. All values lie in
-    [-1, 1].
+    Actions are cells in the frame of the player who moves at the node, and the swap `size*size`.
+    All values lie in [-1, 1].
     """
 
     game: NDArray[np.void]
@@ -110,11 +118,15 @@ class Tree(NamedTuple):
     policy: NDArray[np.float32]
     """Priors of the actions not tried yet; 0 for illegal and NONE for tried ones, `[G, N, A]`."""
     root_policy: NDArray[np.float32]
-    """Priors at the root before noise and before any action was tried; 0 for illegal ones, `[G, A]`."""
+    """Priors at the root before noise and before any action was tried;
+    0 for illegal ones, `[G, A]`.
+    """
     root_score: NDArray[np.float32]
     """Gumbel noise plus logit of each legal root action, `[G, A]`."""
     root_kept: NDArray[np.int32]
-    """Share of each root action in the `kept` visits, `[G, A]`; without meaning if there are none."""
+    """Share of each root action in the `kept` visits,
+    `[G, A]`; without meaning if there are none.
+    """
 
 
 def empty_tree(games: int, simulations: int, actions: int) -> Tree:
@@ -187,7 +199,9 @@ def add_child(tree: Tree, g: int, node: int, action: int) -> int:
 
 @inline
 def child_value(tree: Tree, g: int, child: int) -> float:
-    """Mean value of a visited child for the player who moves at its parent (zero-sum: the sign changes)."""
+    """Mean value of a visited child for the player who moves at its parent (zero-sum:
+    the sign changes).
+    """
     return float(-tree.node[g, child].value_sum / tree.node[g, child].visits)
 
 
@@ -204,7 +218,7 @@ def root_child(tree: Tree, g: int, action: int) -> int:
 def root_value(tree: Tree, g: int, action: int) -> float:
     """Value of the root when its player plays `action`, which must have been visited.
 
-    The mean over all visits of the root would be too low: sequential halving, for example, gives half of the visits to
-    moves that it then drops.
+    The mean over all visits of the root would be too low: sequential halving, for example, gives
+    half of the visits to moves that it then drops.
     """
     return float(child_value(tree, g, root_child(tree, g, action)))

@@ -42,7 +42,9 @@ Snapshot = dict[str, NDArray[np.generic]]
 _MOVES = ("moves", "values", "simulations")
 """Arrays of `GameArrays` in a record."""
 _ARRAYS = (*_MOVES, "full")
-"""Arrays of `GameArrays` in a snapshot, in addition to the policies, of which it has only those of full searches."""
+"""Arrays of `GameArrays` in a snapshot, in addition to the policies,
+of which it has only those of full searches.
+"""
 
 _FACTS = ("game_id", "winner", "opening", "network_version", "would_resign", "may_resign")
 """Fields of SLOT in a record."""
@@ -52,17 +54,23 @@ _DONE.set_result(None)
 
 
 def slots_of(games: int, part: int, parts: int) -> range:
-    """The slots of part number `part` of `parts` out of `games`; the parts differ by one slot at most."""
+    """The slots of part number `part` of `parts` out of `games`;
+    the parts differ by one slot at most.
+    """
     return range(games * part // parts, games * (part + 1) // parts)
 
 
 def share_of(positions: int, games: int, part: int, parts: int) -> int:
-    """Positions that part number `part` of `parts` collects of `positions`, by its share of `games` slots."""
+    """Positions that part number `part` of `parts` collects of `positions`,
+    by its share of `games` slots.
+    """
     return math.ceil(positions * len(slots_of(games, part, parts)) / games)
 
 
 def rows_of(games: int, parts: int, groups: int) -> int:
-    """Rows of a call: most games in a group, if `parts` processes with `groups` groups each play `games`."""
+    """Rows of a call: most games in a group,
+    if `parts` processes with `groups` groups each play `games`.
+    """
     return -(-games // (parts * groups))
 
 
@@ -85,7 +93,9 @@ class GamesSettings:
     first_game: int = 0
     """Number of the first game; it tells apart the games of several boards."""
     groups: int = 1
-    """Groups of the part's games that alternate: a call of the evaluator takes one of them, of `rows_of` games."""
+    """Groups of the part's games that alternate:
+    a call of the evaluator takes one of them, of `rows_of` games.
+    """
     part: int = 0
     parts: int = 1
 
@@ -95,10 +105,15 @@ class GamesSettings:
         Raises:
             UsageError: they were another number of games.
         """
-        whole = {name: np.concatenate([snapshot[name] for snapshot in snapshots]) for name in snapshots[0]}
+        whole = {
+            name: np.concatenate([snapshot[name] for snapshot in snapshots])
+            for name in snapshots[0]
+        }
         count = len(whole["moves"])
         if count != self.games:
-            raise UsageError(f"selfplay.games={self.games}: the run was started with {count}; keep it to resume")
+            raise UsageError(
+                f"selfplay.games={self.games}: the run was started with {count}; keep it to resume"
+            )
         if "full" not in whole:
             whole |= _targets_of_0_2(whole)
         own = slots_of(count, self.part, self.parts)
@@ -109,14 +124,18 @@ class GamesSettings:
 
 
 def _targets(full: NDArray[Any], ply: NDArray[Any]) -> NDArray[np.bool_]:
-    """The moves that are targets, `[G, T]`: those searched in `full`, of the first `ply` `[G]` of each game."""
+    """The moves that are targets, `[G, T]`:
+    those searched in `full`, of the first `ply` `[G]` of each game.
+    """
     made = np.arange(full.shape[1]) < ply[:, None]
     targets: NDArray[np.bool_] = made & full
     return targets
 
 
 def _targets_of_0_2(snapshot: Snapshot) -> Snapshot:
-    """`full` and `policies` of a snapshot of hexlit 0.2, whose moves with most simulations were targets."""
+    """`full` and `policies` of a snapshot of hexlit 0.2,
+    whose moves with most simulations were targets.
+    """
     simulations: NDArray[Any] = snapshot["simulations"]
     searched = _targets(simulations > 0, snapshot["slot.ply"])
     full = searched & (simulations == simulations[searched].max(initial=0))
@@ -157,7 +176,9 @@ class SelfPlayCounts:
 
     @classmethod
     def total(cls, counts: Sequence["SelfPlayCounts"], seconds: float) -> "SelfPlayCounts":
-        """Sum of the counts of several processes over `seconds`; the time inside the network is their mean."""
+        """Sum of the counts of several processes over `seconds`;
+        the time inside the network is their mean.
+        """
         total = cls(*(sum(getattr(count, field.name) for count in counts) for field in fields(cls)))
         total.network_seconds /= len(counts)
         total.seconds = seconds
@@ -165,7 +186,9 @@ class SelfPlayCounts:
 
 
 class _Group(NamedTuple):
-    """Games that go into one call of the evaluator: views of the arrays of all games, and the batch."""
+    """Games that go into one call of the evaluator:
+    views of the arrays of all games, and the batch.
+    """
 
     state: GameArrays
     stones: Stones
@@ -177,16 +200,17 @@ class _Group(NamedTuple):
 class SelfPlay(Guarded):
     """Self-play games in lock step through one evaluator.
 
-    When its game ends, a slot starts another at once: of S slots, slot `s` plays the games s, s + S, s + 2S ... Every
-    random draw is keyed by (seed, game, ply), so a game depends neither on the others nor on the number of threads.
-    Each of several processes has some of the S slots: see `slots_of`.
+    When its game ends, a slot starts another at once: of S slots, slot `s` plays the games s, s +
+    S, s + 2S ... Every random draw is keyed by (seed, game, ply), so a game depends neither on the
+    others nor on the number of threads. Each of several processes has some of the S slots: see
+    `slots_of`.
     """
 
     def __init__(self, settings: GamesSettings) -> None:
         """The part of the games that `settings` says.
 
-        With two or more groups the trees of one advance while the evaluator, in its own thread, works for another.
-        That helps if the evaluator leaves the processor idle.
+        With two or more groups the trees of one advance while the evaluator, in its own thread,
+        works for another. That helps if the evaluator leaves the processor idle.
         """
         super().__init__()
         size, groups, parts = settings.size, settings.groups, settings.parts
@@ -194,7 +218,9 @@ class SelfPlay(Guarded):
         check_search(settings.search)
         self.settings = settings
         self.games = len(slots)
-        self._of_all: dict[str, Any] = {name: getattr(settings, name) for name in ("size", "swap", "seed")}
+        self._of_all: dict[str, Any] = {
+            name: getattr(settings, name) for name in ("size", "swap", "seed")
+        }
         self._of_all["search"] = json.dumps(asdict(settings.search), sort_keys=True)
         plies = actions = size * size + settings.swap
         self._geometry = geometry(size)
@@ -206,7 +232,9 @@ class SelfPlay(Guarded):
         self._tree = empty_tree(self.games, settings.search.simulations, actions)
         self._cache = empty_cache(settings.config.cache, actions)
         self._rows = rows_of(settings.games, parts, groups)
-        self._groups = [self._group(_slice(slots_of(self.games, group, groups))) for group in range(groups)]
+        self._groups = [
+            self._group(_slice(slots_of(self.games, group, groups))) for group in range(groups)
+        ]
         for slot, game_id in enumerate(slots):
             self._start(slot, settings.first_game + game_id, 0)
 
@@ -222,14 +250,16 @@ class SelfPlay(Guarded):
     ) -> SelfPlayCounts:
         """Play until the games that ended hold `positions` fully searched positions.
 
-        The searches under way start again, because `evaluator` may have other weights. `on_games` gets each batch of
-        games as soon as it ends. After `deadline` (on `time.monotonic()`) play stops early, once there is at least one
-        position.
+        The searches under way start again, because `evaluator` may have other weights. `on_games`
+        gets each batch of games as soon as it ends. After `deadline` (on `time.monotonic()`) play
+        stops early, once there is at least one position.
         """
         counts = SelfPlayCounts()
         start = time.perf_counter()
         settings = self.settings
-        self._rules = compiled_rules(settings.config, settings.search, settings.seed, network_version)
+        self._rules = compiled_rules(
+            settings.config, settings.search, settings.seed, network_version
+        )
         restart_searches(self._state, self._tree, self._rules)
         self._cache.keys[:] = 0
         evaluations: list[Future[None]] = [_DONE] * len(self._groups)
@@ -276,7 +306,9 @@ class SelfPlay(Guarded):
 
     @by_one_thread
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a `snapshot` of as many games; the search may have other settings from now on."""
+        """Continue from a `snapshot` of as many games;
+        the search may have other settings from now on.
+        """
         state = self._state
         for name in SLOT.names or ():
             state.slot[name] = snapshot[f"slot.{name}"]
@@ -303,14 +335,19 @@ class SelfPlay(Guarded):
     def _advance(self, group: _Group) -> tuple[int, int]:
         arguments = *group, self._cache, self._rules, self._params, self._geometry
         slices = over_slices(
-            lambda first, last: advance_games(first, last, *arguments), len(group.tree.game), least=GAMES_A_THREAD
+            lambda first, last: advance_games(first, last, *arguments),
+            len(group.tree.game),
+            least=GAMES_A_THREAD,
         )
         over, recalled = (sum(counts) for counts in zip(*slices, strict=True))
         return over, recalled
 
     def _start(self, g: int, game_id: int, network_version: int) -> None:
         self._state.slot[g] = np.zeros((), SLOT)
-        self._state.slot[g]["game_id"], self._state.slot[g]["network_version"] = game_id, network_version
+        self._state.slot[g]["game_id"], self._state.slot[g]["network_version"] = (
+            game_id,
+            network_version,
+        )
         start_game(self._state, self._stones, self._tree, g, self._rules, self._geometry)
 
     def _harvest(self, network_version: int) -> list[GameRecord]:

@@ -1,7 +1,8 @@
-"""Whether rows of a table are games: the one check on every way into the program, of whole columns at once.
+"""Whether rows of a table are games: the one check on every way into the program, of whole columns
+at once.
 
-It checks all that compiled code and learning trust: no empty field, values in their ranges, legal moves.
-`hexlit.selfplay.importing` compares the result with the board.
+It checks all that compiled code and learning trust: no empty field, values in their ranges, legal
+moves. `hexlit.selfplay.importing` compares the result with the board.
 """
 
 from typing import Any
@@ -30,7 +31,9 @@ _RANGES = {
     "simulations": (0, np.inf),
     "policies": (0, 1.001),
 }
-"""Least and largest value, or the same of every value in a list; means of values may be off by rounding."""
+"""Least and largest value, or the same of every value in a list;
+means of values may be off by rounding.
+"""
 
 _LENGTHS = {"values": "moves", "simulations": "moves"}
 """A column of lists -> the one whose lists are as long, unless its own are empty."""
@@ -43,13 +46,15 @@ Fault = tuple[str, str]
 def faults_of(table: pa.Table) -> dict[int, Fault]:
     """The errors of `table` by the number of the row, from 0, in their order; one per row at most.
 
-    The table has columns of `hexlit.selfplay.store.SCHEMA`, with its types; `size`, `swap`, `moves`, `winner`,
-    `ending`, `opening` and `values` at least.
+    The table has columns of `hexlit.selfplay.store.SCHEMA`, with its types; `size`, `swap`,
+    `moves`, `winner`, `ending`, `opening` and `values` at least.
     """
     faults: dict[int, Fault] = {}
 
     def mark(wrong: NDArray[np.bool_], reason: str, said: str, values: Any = None) -> None:
-        """Give this fault to the `wrong` rows without one; `said` is formatted with the row's entry of `values`."""
+        """Give this fault to the `wrong` rows without one;
+        `said` is formatted with the row's entry of `values`.
+        """
         for row in np.flatnonzero(wrong).tolist():
             faults.setdefault(row, (reason, said if values is None else said.format(values[row])))
 
@@ -57,10 +62,16 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
         """Rows with a `wrong` value in the lists of the column, `[R]`."""
         return np.bincount(row_of[name][wrong], minlength=table.num_rows) > 0
 
-    columns = {name: table.column(name).combine_chunks() for name in table.column_names if table.num_rows}
+    columns = {
+        name: table.column(name).combine_chunks() for name in table.column_names if table.num_rows
+    }
     if not columns:
         return {}
-    lists = {name: _filled(column.flatten()) for name, column in columns.items() if pa.types.is_list(column.type)}
+    lists = {
+        name: _filled(column.flatten())
+        for name, column in columns.items()
+        if pa.types.is_list(column.type)
+    }
     lengths = {name: _filled(columns[name].value_lengths()).astype(np.int64) for name in lists}
     row_of = {name: np.repeat(np.arange(table.num_rows), count) for name, count in lengths.items()}
     plain = {name: _filled(columns[name]) for name in _PLAIN if name in columns}
@@ -68,7 +79,9 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
         if name not in LATER_COLUMNS:
             empty = column.is_null().to_numpy(zero_copy_only=False)
             if name in lists:
-                empty = empty | rows_with(name, column.flatten().is_null().to_numpy(zero_copy_only=False))
+                empty = empty | rows_with(
+                    name, column.flatten().is_null().to_numpy(zero_copy_only=False)
+                )
             mark(empty, "empty field", f"{name} is empty")
     for name, (least, most) in _RANGES.items():
         if name in plain:
@@ -78,9 +91,21 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
             sound = (lists[name] >= least) & (lists[name] <= most)  # a NaN is not
             mark(rows_with(name, ~sound), name, f"{name}: each must be from {least:g} to {most:g}")
     ending, opening, plies = plain["ending"].astype(str), plain["opening"], lengths["moves"]
-    mark(~np.isin(ending, [str(one) for one in Ending]), "ending", f"ending={{}}: must be {', '.join(Ending)}", ending)
-    mark((opening < 0) | (opening > plies), "opening", "opening={}: must be within the moves", opening)
-    size = np.where((plain["size"] < SMALLEST) | (plain["size"] > LARGEST), SMALLEST, plain["size"]).astype(np.int64)
+    mark(
+        ~np.isin(ending, [str(one) for one in Ending]),
+        "ending",
+        f"ending={{}}: must be {', '.join(Ending)}",
+        ending,
+    )
+    mark(
+        (opening < 0) | (opening > plies),
+        "opening",
+        "opening={}: must be within the moves",
+        opening,
+    )
+    size = np.where(
+        (plain["size"] < SMALLEST) | (plain["size"] > LARGEST), SMALLEST, plain["size"]
+    ).astype(np.int64)
     ply = _illegal_plies(np.ascontiguousarray(lists["moves"], np.int64), plies, size, plain["swap"])
     mark(ply > 0, "illegal move", "move {} is no free cell, and no swap that the rule allows", ply)
     for name, other in _LENGTHS.items():
@@ -92,13 +117,21 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
         outside = (kept < 0) | (kept >= plies[row_of["policy_plies"]])
         mark(rows_with("policy_plies", outside), "policies", "there is a policy of no move")
         wrong = numbers != lengths["policy_plies"] * (size**2 + plain["swap"])
-        mark(wrong, "policies", "there are {} numbers, not one for each action of each policy", numbers)
+        mark(
+            wrong,
+            "policies",
+            "there are {} numbers, not one for each action of each policy",
+            numbers,
+        )
     return dict(sorted(faults.items()))
 
 
 @kernel
 def _illegal_plies(
-    moves: NDArray[np.int64], lengths: NDArray[np.int64], size: NDArray[np.int64], swap: NDArray[np.bool_]
+    moves: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    size: NDArray[np.int64],
+    swap: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
     """Number of the first illegal move of each row, from 1; 0 if all are legal, `[R]`."""
     illegal = np.zeros(lengths.size, np.int64)
@@ -121,9 +154,17 @@ def _illegal_plies(
 
 
 def _filled(column: pa.Array) -> NDArray[Any]:
-    """Values of a column, with an empty text, False or 0 for an empty field; an empty float is a NaN."""
+    """Values of a column, with an empty text,
+    False or 0 for an empty field; an empty float is a NaN.
+    """
     if column.null_count and not pa.types.is_floating(column.type):
-        empty: Any = "" if pa.types.is_string(column.type) else False if pa.types.is_boolean(column.type) else 0
+        empty: Any = (
+            ""
+            if pa.types.is_string(column.type)
+            else False
+            if pa.types.is_boolean(column.type)
+            else 0
+        )
         column = pc.fill_null(column, empty)
     filled: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return filled

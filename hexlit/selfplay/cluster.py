@@ -1,9 +1,10 @@
 """Self-play on a Ray cluster, behind the same calls as self-play on this machine.
 
-A round is cut into the parts that worker processes would have. A share, one part of one round, is a pure function: the
-weights, the games in progress and the seed give the games that end and the games that go on. So a lost share is played
-again anywhere with the same result, and the games are those of `WorkerPlayers`. A part plays its rounds one after the
-other; parts need not wait for one another.
+A round is cut into the parts that worker processes would have. A share, one part of one round, is a
+pure function: the weights, the games in progress and the seed give the games that end and the games
+that go on. So a lost share is played again anywhere with the same result, and the games are those
+of `WorkerPlayers`. A part plays its rounds one after the other; parts need not wait for one
+another.
 """
 
 import threading
@@ -34,21 +35,32 @@ class SharePlayerMaker:
     place: PlayerSettings
 
     def __call__(self) -> Callable[..., tuple[list[GameRecord], SelfPlayCounts, Snapshot]]:
-        """Make the evaluator and compile the kernels; one process of a host compiles, the others wait and load."""
+        """Make the evaluator and compile the kernels;
+        one process of a host compiles, the others wait and load.
+        """
         settings, hosts = self.place.settings, {self.place.settings.size: self.place.make_host()}
         with nullcontext() if is_compiled(_KERNELS) else alone(cache_folder() / "actors.lock"):
             compile_play(settings)
             mark_compiled(_KERNELS)
 
         def play(
-            weights: Any, part: int, size: int, start: Snapshot, positions: int, version: int, seconds: float | None
+            weights: Any,
+            part: int,
+            size: int,
+            start: Snapshot,
+            positions: int,
+            version: int,
+            seconds: float | None,
         ) -> tuple[list[GameRecord], SelfPlayCounts, Snapshot]:
-            """The share of `part` from `start`, on a board of `size`: games that ended, counts, games that go on.
+            """The share of `part` from `start`, on a board of `size`: games that ended, counts,
+            games that go on.
 
-            Clocks of hosts may differ, so it gets at most `seconds` instead of a deadline. Names of the games on a
-            smaller board begin with its rows.
+            Clocks of hosts may differ, so it gets at most `seconds` instead of a deadline. Names of
+            the games on a smaller board begin with its rows.
             """
-            place, board = (self.place, "") if size == settings.size else (self.place.on(size), f"{size}/")
+            place, board = (
+                (self.place, "") if size == settings.size else (self.place.on(size), f"{size}/")
+            )
             host = hosts[size] = hosts.get(size) or place.make_host()
             games = SelfPlay(replace(place.settings, part=part))
             names = [name for name in start if name.rpartition("/")[0] == board[:-1]]
@@ -62,7 +74,11 @@ class SharePlayerMaker:
                 on_games=lambda ended, _: records.extend(ended),
                 deadline=None if seconds is None else time.monotonic() + seconds,
             )
-            return records, counts, start | {board + name: array for name, array in games.snapshot().items()}
+            return (
+                records,
+                counts,
+                start | {board + name: array for name, array in games.snapshot().items()},
+            )
 
         return play
 
@@ -106,7 +122,9 @@ class RayPlayers:
         self._tasks.wait()
 
     def start_async(self, request: RoundRequest) -> Future[RoundResult]:
-        """See `SelfPlayer`. Weights go to the cluster once, however many rounds are played with them."""
+        """See `SelfPlayer`. Weights go to the cluster once,
+        however many rounds are played with them.
+        """
         if not self._games:
             self._games = self.snapshot()
         if self._published is None or self._published[0] is not request.weights:
@@ -126,7 +144,9 @@ class RayPlayers:
         if self._latest is not None:
             return self._latest.result().in_progress
         parts = range(len(self._parts))
-        return self._games or [SelfPlay(replace(self._settings, part=part)).snapshot() for part in parts]
+        return self._games or [
+            SelfPlay(replace(self._settings, part=part)).snapshot() for part in parts
+        ]
 
     def restore(self, snapshots: list[Snapshot]) -> None:
         """See `SelfPlayer`; not while a round is played."""
@@ -143,23 +163,35 @@ class RayPlayers:
     def close(self) -> None:
         """See `SelfPlayer`."""
         self._tasks.closing.set()
-        for executor in self._parts:  # a thread that waits on a connection that was closed would wait for ever
+        for (
+            executor
+        ) in self._parts:  # a thread that waits on a connection that was closed would wait for ever
             executor.shutdown(wait=True, cancel_futures=True)
         self._tasks.close()
 
     def _play(self, current: _Round, part: int) -> None:
-        """Play a share, after those of the earlier rounds of its part; pass its games on once they are all here."""
+        """Play a share, after those of the earlier rounds of its part;
+        pass its games on once they are all here.
+        """
         request, own = current.request, self._settings
         try:
             positions = share_of(request.positions, own.games, part, own.parts)
             seconds = None if request.deadline is None else request.deadline - time.monotonic()
-            what = request.size or own.size, self._games[part], positions, request.network_version, seconds
+            what = (
+                request.size or own.size,
+                self._games[part],
+                positions,
+                request.network_version,
+                seconds,
+            )
             job = self._tasks.submit(current.weights, part, *what)
             records, counts, after = self._tasks.result(job)
             with self._lock:
                 self._games[part] = current.after[part] = after
                 current.counts[part] = counts
-                total = SelfPlayCounts.total([*current.counts.values()], time.monotonic() - current.begun)
+                total = SelfPlayCounts.total(
+                    [*current.counts.values()], time.monotonic() - current.begun
+                )
                 request.on_games(records, total)
                 if len(current.counts) == own.parts:
                     after_all = [current.after[number] for number in range(own.parts)]

@@ -1,4 +1,6 @@
-"""Recorded games as examples: flat arrays of all games, batches drawn from them, and what is held out."""
+"""Recorded games as examples: flat arrays of all games,
+batches drawn from them, and what is held out.
+"""
 
 import hashlib
 import json
@@ -35,7 +37,9 @@ BEFORE_SWAP = "plies before a swap"
 
 
 class FlatGames(NamedTuple):
-    """G games with M moves in all, and P positions to learn from; arrays of offsets have one more entry."""
+    """G games with M moves in all, and P positions to learn from;
+    arrays of offsets have one more entry.
+    """
 
     moves: NDArray[np.int16]
     """All moves, one game after the other, `[M]`."""
@@ -52,10 +56,12 @@ class FlatGames(NamedTuple):
 def read_flat_games(
     parts: list[Path], *, size: int, swap: bool, claimed_results: bool
 ) -> tuple[FlatGames, dict[str, int]]:
-    """The games in `parts` of a store for learning, and the number of games or plies left out, by reason.
+    """The games in `parts` of a store for learning, and the number of games or plies left out, by
+    reason.
 
     Raises:
-        UsageError: a file is damaged or holds other data, a winner is refuted by the last move, or nothing is left.
+        UsageError: a file is damaged or holds other data, a winner is refuted by the last move, or
+            nothing is left.
     """
     left_out: Counter[str] = Counter()
     chunks: list[tuple[NDArray[Any], ...]] = []
@@ -64,7 +70,9 @@ def read_flat_games(
         left_out[reason] += wrong.true_count
         return games.filter(pc.invert(wrong))
 
-    for games in chain.from_iterable(checked_table(part, COLUMNS).combine_chunks().to_batches() for part in parts):
+    for games in chain.from_iterable(
+        checked_table(part, COLUMNS).combine_chunks().to_batches() for part in parts
+    ):
         games = without(games, pc.not_equal(games["size"], size), OTHER_SIZE)
         if not claimed_results:
             games = without(games, pc.equal(games["ending"], str(Ending.UNFINISHED)), UNFINISHED)
@@ -74,8 +82,12 @@ def read_flat_games(
         connected = pc.equal(games["ending"], str(Ending.CONNECTED)).to_numpy(zero_copy_only=False)
         if refuted := int((connected & (games["winner"].to_numpy() != last)).sum()):
             where = f"data.path={parts[0].parent}"
-            raise UsageError(f"{where}: {refuted} games have not their winner; see hexlit games verify")
-        games = without(games, pc.greater_equal(games["opening"], games["moves"].value_lengths()), NO_MOVE)
+            raise UsageError(
+                f"{where}: {refuted} games have not their winner; see hexlit games verify"
+            )
+        games = without(
+            games, pc.greater_equal(games["opening"], games["moves"].value_lengths()), NO_MOVE
+        )
         opening, first_ply = games["opening"].to_numpy(), _first_plies(games, size, swap)
         left_out[OPENING] += int(opening.sum())
         left_out[BEFORE_SWAP] += int((first_ply - opening).sum())
@@ -83,22 +95,33 @@ def read_flat_games(
         games = without(games, pa.array(late), NO_MOVE)
         moves = games["moves"]
         lengths = moves.value_lengths().to_numpy()
-        chunks.append((moves.flatten().to_numpy(), lengths, first_ply[~late], games["winner"].to_numpy()))
+        chunks.append(
+            (moves.flatten().to_numpy(), lengths, first_ply[~late], games["winner"].to_numpy())
+        )
     if not any(len(winner) for *_, winner in chunks):
         counts = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
-        advice = "; data.claimed_results=true takes those with a claimed winner" if left_out[UNFINISHED] else ""
-        raise UsageError(f"data.path={parts[0].parent} board={size}: no position to learn from ({counts}){advice}")
+        advice = (
+            "; data.claimed_results=true takes those with a claimed winner"
+            if left_out[UNFINISHED]
+            else ""
+        )
+        raise UsageError(
+            f"data.path={parts[0].parent} board={size}: no position to learn from ({counts}){advice}"
+        )
     moves, lengths, first_ply, winner = map(np.concatenate, zip(*chunks, strict=True))
-    flat = FlatGames(moves, _sums(lengths), _sums(lengths - first_ply), first_ply.astype(np.int16), winner)
+    flat = FlatGames(
+        moves, _sums(lengths), _sums(lengths - first_ply), first_ply.astype(np.int16), winner
+    )
     return flat, {reason: count for reason, count in sorted(left_out.items()) if count}
 
 
 def _first_plies(games: pa.RecordBatch, size: int, swap: bool) -> NDArray[np.int64]:
     """Moves before the first position to learn from with or without the swap rule, `[N]`.
 
-    Without the rule the swap is no move, and the first stone of a swap game would be a poor target. A swap of sides is
-    no move in a record either: the recorded answer to the first stone was played after the swap. In an imported record
-    `swap` says that a player swapped, in one of self-play that the rule was on.
+    Without the rule the swap is no move, and the first stone of a swap game would be a poor target.
+    A swap of sides is no move in a record either: the recorded answer to the first stone was played
+    after the swap. In an imported record `swap` says that a player swapped, in one of self-play
+    that the rule was on.
     """
     second = pc.list_slice(games["moves"], 1, 2, return_fixed_size_list=True).flatten()
     pieces = pc.fill_null(pc.equal(second, size**2), False).to_numpy(zero_copy_only=False)
@@ -115,14 +138,17 @@ def _sums(counts: NDArray[Any]) -> NDArray[np.int64]:
 
 
 LAYOUT = 4
-"""Raised when the meaning of the arrays or the checks of the games change, so that older caches are not read."""
+"""Raised when the meaning of the arrays or the checks of the games change,
+so that older caches are not read.
+"""
 
 
 class GamePositions:
-    """Positions of recorded games before a chosen move, with that move and the game's result as targets.
+    """Positions of recorded games before a chosen move, with that move and the game's result as
+    targets.
 
-    The positions of one game have consecutive numbers (rows), in the order of play. Other processes that get a copy map
-    the same files.
+    The positions of one game have consecutive numbers (rows), in the order of play. Other processes
+    that get a copy map the same files.
     """
 
     def __init__(self, folder: Path, size: int, swap: bool) -> None:
@@ -130,19 +156,26 @@ class GamePositions:
         self.folder = folder
         self.size = size
         self.swap = swap
-        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in FlatGames._fields}
+        arrays = {
+            name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in FlatGames._fields
+        }
         # Plain views of the same memory, without the cost of a memmap on every access.
         self.flat = FlatGames(**{name: array.view(np.ndarray) for name, array in arrays.items()})
-        self.left_out: dict[str, int] = json.loads((folder / "left_out.json").read_text(encoding="utf-8"))
+        self.left_out: dict[str, int] = json.loads(
+            (folder / "left_out.json").read_text(encoding="utf-8")
+        )
 
     @classmethod
-    def open(cls, folder: Path, *, size: int, swap: bool, cache: Path, claimed_results: bool = False) -> Self:
+    def open(
+        cls, folder: Path, *, size: int, swap: bool, cache: Path, claimed_results: bool = False
+    ) -> Self:
         """The positions of the games in the store `folder` on boards of `size`.
 
-        Left out, and counted in `left_out`: games on other boards; games that did not end, unless `claimed_results`
-        takes the winner that their source claims; plies of an opening. A swap is a target if `swap` says that the
-        network knows the rule; otherwise a game begins at the position after its swap. A swap of sides leaves no move,
-        so it is never a target: with the rule such a game begins after the next move.
+        Left out, and counted in `left_out`: games on other boards; games that did not end, unless
+        `claimed_results` takes the winner that their source claims; plies of an opening. A swap is
+        a target if `swap` says that the network knows the rule; otherwise a game begins at the
+        position after its swap. A swap of sides leaves no move, so it is never a target: with the
+        rule such a game begins after the next move.
 
         The arrays are kept in `cache`; of several processes that ask at once, one makes them.
 
@@ -151,11 +184,15 @@ class GamePositions:
         """
         parts = part_files(folder)
         if not parts:
-            raise UsageError(f"data.path={folder}: no games here (part-*.parquet); hexlit games import makes them")
+            raise UsageError(
+                f"data.path={folder}: no games here (part-*.parquet); hexlit games import makes them"
+            )
         digest = _digest(parts, [LAYOUT, size, swap, claimed_results])
 
         def build(target: Path) -> None:
-            games, left_out = read_flat_games(parts, size=size, swap=swap, claimed_results=claimed_results)
+            games, left_out = read_flat_games(
+                parts, size=size, swap=swap, claimed_results=claimed_results
+            )
             for name, array in games._asdict().items():
                 np.save(target / f"{name}.npy", array, allow_pickle=False)
             (target / "left_out.json").write_text(json.dumps(left_out), encoding="utf-8")
@@ -205,13 +242,16 @@ class GameRows(NamedTuple):
     """Their numbers, `[P]`."""
 
     def shuffled(self, *, batch: int, seed: int, epoch: int) -> Epoch:
-        """Batches of `batch` positions, in an order drawn by `seed` and `epoch`; each is turned with probability 1/2.
+        """Batches of `batch` positions, in an order drawn by `seed` and `epoch`; each is turned
+        with probability 1/2.
 
         All batches are whole: the rest at the end is dropped, unless it is all there is.
         """
         batch = min(batch, len(self.rows))
         ends = np.arange(batch, len(self.rows) + 1, batch)
-        return Epoch(drawn_part(np.random.default_rng([seed, epoch]), self.positions, self.rows, ends))
+        return Epoch(
+            drawn_part(np.random.default_rng([seed, epoch]), self.positions, self.rows, ends)
+        )
 
     def in_order(self, *, batch: int) -> Epoch:
         """All positions in batches of `batch` (the last may be smaller); none is turned."""
@@ -251,8 +291,9 @@ def split_games(
 ) -> Split:
     """Draw about `share` of the games for validation, each game or each opening as a whole.
 
-    `by="opening"` keeps games together if their first `opening_plies` moves are the same, turned or not. If a store has
-    more than `most` positions, some games are drawn by `seed`, with at most `most` positions on both sides together.
+    `by="opening"` keeps games together if their first `opening_plies` moves are the same, turned or
+    not. If a store has more than `most` positions, some games are drawn by `seed`, with at most
+    `most` positions on both sides together.
 
     Raises:
         UsageError: one side would be empty.
@@ -278,7 +319,9 @@ def split_games(
 def _draws(
     moves: NDArray[np.int16], starts: Ints, lengths: Ints, seed: int, purpose: int, table: Geometry
 ) -> NDArray[np.float64]:
-    """For each game a number in [0, 1) that depends on its first moves, `seed` and `purpose`, `[G]`."""
+    """For each game a number in [0,
+    1) that depends on its first moves, `seed` and `purpose`, `[G]`.
+    """
     drawn = np.empty(len(starts))
     for game in range(len(starts)):
         plain = np.uint64(lengths[game])
@@ -296,10 +339,11 @@ def _with_move(content: np.uint64, move: int) -> np.uint64:
 
 
 def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
-    """Fill `folder` by `build`, unless it exists; of several processes at once, one builds and the others wait.
+    """Fill `folder` by `build`, unless it exists; of several processes at once, one builds and the
+    others wait.
 
-    All files of `build` reach the disk before the folder gets its name. Remains of a killed build go at the next one.
-    Folders beside each other are built one after the other.
+    All files of `build` reach the disk before the folder gets its name. Remains of a killed build
+    go at the next one. Folders beside each other are built one after the other.
     """
     with alone(folder.parent / ".lock"):
         if folder.exists():

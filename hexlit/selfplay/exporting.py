@@ -1,4 +1,6 @@
-"""Games of a store: those selected, what they look like together, and their export to other formats."""
+"""Games of a store: those selected,
+what they look like together, and their export to other formats.
+"""
 
 import time
 from collections import Counter, defaultdict
@@ -13,7 +15,14 @@ from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
-from hexlit.hex.records.game import SWAP_SIDES, RecordedGame, RecordedMove, RecordError, as_record, begins
+from hexlit.hex.records.game import (
+    SWAP_SIDES,
+    RecordedGame,
+    RecordedMove,
+    RecordError,
+    as_record,
+    begins,
+)
 from hexlit.hex.symmetry import rotate_moves
 from hexlit.selfplay.importing import Account, Tally
 from hexlit.selfplay.sources import GameReader
@@ -38,7 +47,10 @@ class Selection:
         for game in games:
             if isinstance(game, RecordError):
                 yield game
-            elif all(getattr(self, name) in (None, getattr(game, name)) for name in ("size", "winner", "ending")):
+            elif all(
+                getattr(self, name) in (None, getattr(game, name))
+                for name in ("size", "winner", "ending")
+            ):
                 yield game
                 fitting += 1
                 if fitting == self.games:
@@ -49,11 +61,13 @@ WINNERS = {1: "black", -1: "white", 0: "unknown"}
 
 
 class Overview:
-    """Counts over games, one `add` per game; an opening and its turn by 180 degrees count as the one that sorts first.
+    """Counts over games, one `add` per game; an opening and its turn by 180 degrees count as the
+    one that sorts first.
 
     Attributes:
-        counts: `size`, `length`, `winner`, `ending`, `swap`, `opening`, `black_won`, `player` and `won` -> value ->
-            games. Openings are size and first moves; `black_won` counts them, and `won` the players.
+        counts: `size`, `length`, `winner`, `ending`, `swap`, `opening`, `black_won`, `player` and
+            `won` -> value -> games. Openings are size and first moves; `black_won` counts them, and
+            `won` the players.
     """
 
     def __init__(self, opening_plies: int = 2) -> None:
@@ -85,7 +99,12 @@ class Overview:
         """Plain values by name, with the `most` most frequent openings and players."""
         counts, won = self.counts, self.counts["black_won"]
         openings = [
-            {"board": size, "moves": format_moves(moves, size), "games": games, "black_won": won[size, moves]}
+            {
+                "board": size,
+                "moves": format_moves(moves, size),
+                "games": games,
+                "black_won": won[size, moves],
+            }
             for (size, moves), games in counts["opening"].most_common(most)
         ]
         players = counts["player"].most_common(most)
@@ -100,7 +119,10 @@ class Overview:
             "different_openings": len(counts["opening"]),
             "openings": openings,
             "different_players": len(counts["player"]),
-            "players": [{"name": name, "games": games, "won": counts["won"][name]} for name, games in players],
+            "players": [
+                {"name": name, "games": games, "won": counts["won"][name]}
+                for name, games in players
+            ],
         }
 
 
@@ -112,7 +134,12 @@ def swap_of(game: GameRecord) -> str:
     return "swap-sides" if game.swap and not len(game.values) else "none"
 
 
-_OF_A_RECORD = {"winner": "winner", "ending": "how it ended", "swap": "swap", "opening": "which moves nobody chose"}
+_OF_A_RECORD = {
+    "winner": "winner",
+    "ending": "how it ended",
+    "swap": "swap",
+    "opening": "which moves nobody chose",
+}
 _OF_A_RECORD |= {"black": "name of Black", "white": "name of White"}
 _OF_A_FILE = {"event": "event", "date": "date", "comment": "comments"}
 
@@ -146,7 +173,9 @@ def format_for(target: Path, name: str | None = None) -> RecordFormat:
     if len(fitting) == 1:
         return fitting[0]
     names = [form.name for form in fitting or FORMATS.values()]
-    raise UsageError(f"target={target}: its name does not tell the format; add format=NAME, {' or '.join(names)}")
+    raise UsageError(
+        f"target={target}: its name does not tell the format; add format=NAME, {' or '.join(names)}"
+    )
 
 
 def export_games(
@@ -168,13 +197,18 @@ def export_games(
             result.bytes = file.tell()
         if not result.written:
             such = [f": {one['place']}: {one['said']}" for one in result.not_written.values()]
-            raise UsageError(f"target={target}: no game fits or can be written as {form.name}{(such or [''])[0]}")
+            raise UsageError(
+                f"target={target}: no game fits or can be written as {form.name}{(such or [''])[0]}"
+            )
     result.seconds = round(time.perf_counter() - started, 3)
     return result
 
 
 def _written(
-    game: GameRecord | RecordError, recorded: RecordedGame | None, form: RecordFormat, result: ExportResult
+    game: GameRecord | RecordError,
+    recorded: RecordedGame | None,
+    form: RecordFormat,
+    result: ExportResult,
 ) -> str:
     """The text of one game; empty, and counted, if the format has none."""
     if isinstance(game, RecordError):
@@ -182,12 +216,15 @@ def _written(
         return ""
     if recorded is None:
         said = _as_said(game, form)
-    else:  # as its file states it, but with the result of the record, so that all files state the same one
+    # as its file states it, but with the result of the record, so that all files state the same one
+    else:
         winner = -game.winner if begins(recorded) == WHITE else game.winner
         said = replace(recorded, winner=winner, ending=game.ending)
     try:
         text = form.write(said)
-        read = next(iter(form.read(text.splitlines(keepends=True), "")), RecordError("", "nothing is there"))
+        read = next(
+            iter(form.read(text.splitlines(keepends=True), "")), RecordError("", "nothing is there")
+        )
         if isinstance(read, RecordError):
             raise read
         back = as_record(read)
@@ -207,7 +244,9 @@ def _written(
 
 
 def _as_said(game: GameRecord, form: RecordFormat) -> RecordedGame:
-    """A stored game for a file; the swap of sides, which leaves no move, is written if `form` knows it."""
+    """A stored game for a file; the swap of sides,
+    which leaves no move, is written if `form` knows it.
+    """
     said = from_record(game)
     if swap_of(game) != "swap-sides" or not said.moves:
         return said

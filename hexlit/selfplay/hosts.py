@@ -1,6 +1,8 @@
-"""Evaluators of a network in playing processes, here or on another machine, and the network's weights on their way.
+"""Evaluators of a network in playing processes, here or on another machine, and the network's
+weights on their way.
 
-It imports no Lightning, nor does a playing process: that import takes longer than all else before its first game.
+It imports no Lightning, nor does a playing process: that import takes longer than all else before
+its first game.
 """
 
 import platform
@@ -36,10 +38,17 @@ OF_EVALUATION = (
 class EvaluatorHost:
     """A network, and the evaluator that reads it; new weights need no compiling."""
 
-    def __init__(self, net: NetConfig, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
+    def __init__(
+        self, net: NetConfig, *, size: int, swap: bool, batch: int, profile: DeviceProfile
+    ) -> None:
         """The evaluator, for `batch` positions a call, is made when the first weights come."""
         self.net = build_net(net).eval()
-        self._settings: dict[str, Any] = {"size": size, "swap": swap, "batch": batch, "profile": profile}
+        self._settings: dict[str, Any] = {
+            "size": size,
+            "swap": swap,
+            "batch": batch,
+            "profile": profile,
+        }
         self._evaluator: NetworkEvaluator | None = None
 
     def refreshed(self, weights: Weights) -> NetworkEvaluator:
@@ -68,20 +77,29 @@ class HostMaker:
     swap: bool
     batch: int
     hardware: DeviceProfile | AcceleratorConfig
-    """The profile of this machine; or the settings for one whose hardware is unknown, which finds its own profile."""
+    """The profile of this machine;
+    or the settings for one whose hardware is unknown, which finds its own profile.
+    """
 
     def __call__(self) -> EvaluatorHost:
-        """Set the threads of this process, make the host, and compile or load its evaluator's kernels.
+        """Set the threads of this process, make the host, and compile or load its evaluator's
+        kernels.
 
         Raises:
-            UsageError: another machine lacks the requested hardware, or the package of the network's block; the message
-                names the machine.
+            UsageError: another machine lacks the requested hardware, or the package of the
+                network's block; the message names the machine.
         """
-        profile = self.hardware if isinstance(self.hardware, DeviceProfile) else profile_there(self.hardware)
+        profile = (
+            self.hardware
+            if isinstance(self.hardware, DeviceProfile)
+            else profile_there(self.hardware)
+        )
         use_threads(profile.threads)
         profile.apply()
         try:
-            host = EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=profile)
+            host = EvaluatorHost(
+                self.net, size=self.size, swap=self.swap, batch=self.batch, profile=profile
+            )
             host.refreshed(weights_of(host.net))
             return host
         except BlockError as error:
@@ -101,7 +119,8 @@ def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:
 
 
 def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) -> AcceleratorConfig:
-    """The settings of `accelerator` that apply to evaluating on another machine's `device` with `threads` threads.
+    """The settings of `accelerator` that apply to evaluating on another machine's `device` with
+    `threads` threads.
 
     The memory cap applies to each process there whose device has a memory of its own.
     """
@@ -116,7 +135,9 @@ def weights_of(net: torch.nn.Module) -> Weights:
 
 
 def as_tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:
-    """Copies as tensors, for a checkpoint: empty arrays from Ray begin where others do, which `torch.save` refuses."""
+    """Copies as tensors, for a checkpoint:
+    empty arrays from Ray begin where others do, which `torch.save` refuses.
+    """
     return {name: torch.tensor(array) for name, array in arrays.items()}
 
 

@@ -1,4 +1,6 @@
-"""Import of games of any known format into a store, each accounted for; and the check of a store."""
+"""Import of games of any known format into a store,
+each accounted for; and the check of a store.
+"""
 
 import json
 import time
@@ -39,7 +41,9 @@ class Account:
     def as_json(self) -> dict[str, Any]:
         """The fields by name; in a tally the most frequent reason comes first."""
         return {
-            name: dict(sorted(value.items(), key=lambda item: -item[1]["count"])) if isinstance(value, Tally) else value
+            name: dict(sorted(value.items(), key=lambda item: -item[1]["count"]))
+            if isinstance(value, Tally)
+            else value
             for name, value in vars(self).items()
         }
 
@@ -56,11 +60,12 @@ class Duplicates(StrEnum):
 
 
 def game_identity(record: GameRecord, duplicates: Duplicates) -> tuple[int, bool]:
-    """An id of 63 bits, made of size and moves, and whether it is the turned form of the game with this id.
+    """An id of 63 bits, made of size and moves, and whether it is the turned form of the game with
+    this id.
 
-    Under `symmetric` a game and the same turned by 180 degrees share the id of the form with the smaller move numbers.
-    Under `exact` each has its own; the smaller form has the symmetric id. Under `keep` the game's place in its file is
-    part of the id.
+    Under `symmetric` a game and the same turned by 180 degrees share the id of the form with the
+    smaller move numbers. Under `exact` each has its own; the smaller form has the symmetric id.
+    Under `keep` the game's place in its file is part of the id.
     """
     content = record.moves.astype(">i2").tobytes()
     turned = rotate_moves(record.moves, record.size).astype(">i2").tobytes()
@@ -73,7 +78,9 @@ def game_identity(record: GameRecord, duplicates: Duplicates) -> tuple[int, bool
 
 
 GAMES_AT_ONCE = 500
-"""New games between two writes to the journal; after a kill the next import reads no more than these again."""
+"""New games between two writes to the journal;
+after a kill the next import reads no more than these again.
+"""
 
 GAMES_OF_A_PART = 5000
 
@@ -94,8 +101,10 @@ class ImportResult(Account):
     dropped: Tally = field(default_factory=Tally)
     """Games that were not imported, and files of no known format."""
     noted: Tally = field(default_factory=Tally)
-    """Remarks. Unfinished games are counted among `imported`, as `verify_games` counts them in the store; games whose
-    file says another winner, and duplicates with another result, among `read`."""
+    """Remarks. Unfinished games are counted among `imported`, as `verify_games` counts them in the
+    store; games whose file says another winner, and duplicates with another result, among
+    `read`.
+    """
     in_store: int = 0
     """Games in the store after the import."""
     seconds: float = 0.0
@@ -104,25 +113,34 @@ class ImportResult(Account):
 
     def as_json(self) -> dict[str, Any]:
         """Plain values by name."""
-        return super().as_json() | {"games_per_second": round(self.read / self.seconds) if self.seconds else None}
+        return super().as_json() | {
+            "games_per_second": round(self.read / self.seconds) if self.seconds else None
+        }
 
 
 def import_games(
-    reader: GameReader, target: Path, *, duplicates: Duplicates = Duplicates.SYMMETRIC, stop_at_error: bool = False
+    reader: GameReader,
+    target: Path,
+    *,
+    duplicates: Duplicates = Duplicates.SYMMETRIC,
+    stop_at_error: bool = False,
 ) -> ImportResult:
-    """Add the games of `reader` to the store in the folder `target`, and record it in its `import.json`.
+    """Add the games of `reader` to the store in the folder `target`, and record it in its
+    `import.json`.
 
-    Games that the store has already are skipped, so an import can be repeated, and continues after a kill.
+    Games that the store has already are skipped, so an import can be repeated, and continues after
+    a kill.
 
     Args:
         reader: reads the sources.
-        target: made if it does not exist; all its games were imported under the same rule of duplicates.
+        target: made if it does not exist; all its games were imported under the same rule of
+            duplicates.
         duplicates: rule for equal games.
         stop_at_error: end at the first game that cannot be read; those before it are kept.
 
     Raises:
-        UsageError: the target is no folder for these games, a file is damaged, there is nothing to import, or (with
-            `stop_at_error`) a game cannot be read.
+        UsageError: the target is no folder for these games, a file is damaged, there is nothing to
+            import, or (with `stop_at_error`) a game cannot be read.
     """
     started = time.perf_counter()
     result, batch = ImportResult(stopped="interrupted"), list[GameRecord]()
@@ -173,10 +191,14 @@ def import_games(
             entry = {"files": [file_name(file) for file in reader.files], **result.as_json()}
             _write_summary(target, duplicates, [*history, entry])
     if result.stopped:
-        raise UsageError(f"{result.stopped}; {result.imported:,} new games before it are kept, see on_error=skip")
+        raise UsageError(
+            f"{result.stopped}; {result.imported:,} new games before it are kept, see on_error=skip"
+        )
     if not result.read:
         such = [f", such as {one['place']}: {one['said']}" for one in result.dropped.values()]
-        raise UsageError(f"source={reader.files[0]}: there are no games that can be read{(such or [''])[-1]}")
+        raise UsageError(
+            f"source={reader.files[0]}: there are no games that can be read{(such or [''])[-1]}"
+        )
     return result
 
 
@@ -251,7 +273,9 @@ def verify_games(reader: GameReader, *, most: int = 20) -> Verdict:
                 problems["id twice"] = f"{game.game_id} is the id of a game before it"
             ids.add((reader.file.parent, game.game_id))
         elif reader.claims_another_winner(game):
-            problems["result"] = f"the file says another winner than {_NAMES[game.winner]} ({game.ending})"
+            problems["result"] = (
+                f"the file says another winner than {_NAMES[game.winner]} ({game.ending})"
+            )
         for reason, said in problems.items():
             verdict.add(reason, game.source, said, most)
         if not problems:

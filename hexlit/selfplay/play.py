@@ -1,7 +1,8 @@
 """Self-play, compiled: the step of one game when its search has ended.
 
-Every game runs its own searches at its own pace. When a search has used its budget, the move is made and the next
-search begins at once. So no row of the evaluator's batch waits for the other games.
+Every game runs its own searches at its own pace. When a search has used its budget, the move is
+made and the next search begins at once. So no row of the evaluator's batch waits for the other
+games.
 """
 
 from typing import NamedTuple, get_type_hints
@@ -90,10 +91,16 @@ class GameArrays(NamedTuple):
     """Room for the policy of one search in the mover's frame, `[G, A]`."""
 
 
-def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int, epoch: int = 0) -> Rules:
-    """The settings of `config` for games searched as `search` says and begun after `epoch` epochs."""
+def compiled_rules(
+    config: SelfPlayConfig, search: SearchConfig, seed: int, epoch: int = 0
+) -> Rules:
+    """The settings of `config` for games searched
+    as `search` says and begun after `epoch` epochs.
+    """
     own = vars(config) | ({"opening_skew": 1.0} if epoch < config.opening_skew_after else {})
-    settings = {name: kind(own[name]) for name, kind in get_type_hints(Rules).items() if name in own}
+    settings = {
+        name: kind(own[name]) for name, kind in get_type_hints(Rules).items() if name in own
+    }
     settings["fast_simulations"] = min(config.fast_simulations, search.simulations)
     return Rules(seed=seed, full_simulations=search.simulations, **settings)
 
@@ -103,7 +110,8 @@ def empty_games(games: int, plies: int, actions: int) -> GameArrays:
     shapes = {"slot": (games,), "policies": (games, plies, actions), "row": (games, actions)}
     kinds = {"slot": SLOT, "moves": np.int16, "simulations": np.int16, "full": np.bool_}
     return GameArrays._make(
-        np.zeros(shapes.get(one, (games, plies)), kinds.get(one, np.float32)) for one in GameArrays._fields
+        np.zeros(shapes.get(one, (games, plies)), kinds.get(one, np.float32))
+        for one in GameArrays._fields
     )
 
 
@@ -122,20 +130,26 @@ def temperature(ply: int, rules: Rules) -> float:
 def begin_search(games: GameArrays, tree: Tree, g: int, rules: Rules) -> None:
     """Start the search for the next move of game `g`, with its draw of a full or a fast budget.
 
-    A fast move (Wu 2019) teaches no policy. It is played at the final temperature, which also scales its noise:
-    exploring there would only blur the results that values are learned from.
+    A fast move (Wu 2019) teaches no policy. It is played at the final temperature, which also
+    scales its noise: exploring there would only blur the results that values are learned from.
     """
     slot = games.slot[g]
     ply = int(slot.ply)
     full = uniform(key(rules.seed, slot.game_id, ply, BUDGET), 0) < rules.full_share
     budget, kind = (rules.full_simulations, FULL) if full else (rules.fast_simulations, FAST)
     noise = temperature(ply, rules) if full else rules.temperature_final
-    begin(tree, g, colour_at(ply), ply, budget, kind, noise, key(rules.seed, slot.game_id, ply, NOISE))
+    begin(
+        tree, g, colour_at(ply), ply, budget, kind, noise, key(rules.seed, slot.game_id, ply, NOISE)
+    )
 
 
 @kernel
-def start_game(games: GameArrays, stones: Stones, tree: Tree, g: int, rules: Rules, table: Geometry) -> None:
-    """Begin the game of slot `g`, in which only its number is set: its random opening, if any, and its first search."""
+def start_game(
+    games: GameArrays, stones: Stones, tree: Tree, g: int, rules: Rules, table: Geometry
+) -> None:
+    """Begin the game of slot `g`, in which only its number is set:
+    its random opening, if any, and its first search.
+    """
     slot = games.slot[g]
     game_id = int(slot.game_id)
     slot.may_resign = uniform(key(rules.seed, game_id, 0, RESIGN), 0) >= rules.resign_off_share
@@ -171,7 +185,9 @@ def undecided_plies(stones: Stones, g: int, order: NDArray[np.int16], table: Geo
 
 @inline
 def sampled_action(policy: NDArray[np.float32], temperature: float, draw: float) -> int:
-    """Action drawn with probability proportional to policy^(1 / temperature); `draw` lies in [0, 1)."""
+    """Action drawn with probability proportional to policy^(1 / temperature);
+    `draw` lies in [0, 1).
+    """
     highest = np.float32(0.0)
     for action in range(policy.size):
         highest = max(highest, policy[action])
@@ -208,9 +224,17 @@ def looks_lost(games: GameArrays, g: int, value: float, colour: int, rules: Rule
 
 @uncounted_device_function
 def finish_move(
-    games: GameArrays, stones: Stones, tree: Tree, g: int, rules: Rules, params: Params, table: Geometry
+    games: GameArrays,
+    stones: Stones,
+    tree: Tree,
+    g: int,
+    rules: Rules,
+    params: Params,
+    table: Geometry,
 ) -> None:
-    """Make the move that the finished search of game `g` found, and begin the next search or end the game."""
+    """Make the move that the finished search of game `g` found,
+    and begin the next search or end the game.
+    """
     slot, row = games.slot[g], games.row[g]
     ply = int(slot.ply)
     colour = colour_at(ply)
@@ -218,7 +242,9 @@ def finish_move(
     action = root_result(tree, g, params, row)
     value = root_value(tree, g, action)
     if leaves_draw_to_player(params) and temperature > 0.0:
-        action = sampled_action(row, temperature, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
+        action = sampled_action(
+            row, temperature, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0)
+        )
     for a in range(row.size):
         games.policies[g, ply, framed(a, colour, table)] = row[a]
     games.values[g, ply] = value
@@ -252,8 +278,9 @@ def advance_games(
 ) -> tuple[int, int]:
     """Run the games `first` to `last` - 1 to their next leaves; make a move whenever a search ends.
 
-    Returns how many games are over, and how many leaves found their answer in `cache`. `stones` holds the positions of
-    the games: the roots of the searches. `batch` answers the leaves that the last call left in its planes.
+    Returns how many games are over, and how many leaves found their answer in `cache`. `stones`
+    holds the positions of the games: the roots of the searches. `batch` answers the leaves that the
+    last call left in its planes.
     """
     over, recalled = 0, 0
     for g in range(first, last):

@@ -1,7 +1,8 @@
-"""Players of self-play games: the interface of all of them, and those in this process or in worker processes.
+"""Players of self-play games: the interface of all of them, and those in this process or in worker
+processes.
 
-Worker processes are started by spawn. Each plays games with its own numbers (and so random draws), and stops after its
-own share of positions. So the games of a run do not depend on timing.
+Worker processes are started by spawn. Each plays games with its own numbers (and so random draws),
+and stops after its own share of positions. So the games of a run do not depend on timing.
 """
 
 import contextlib
@@ -26,7 +27,9 @@ from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts, Snapshot, share_of
 
 NICENESS = 5
-"""Niceness of worker processes: the training beside them, which they would wait for, should find its cores free."""
+"""Niceness of worker processes: the training beside them,
+which they would wait for, should find its cores free.
+"""
 
 GAMES_OF_A_BOARD = 10**9
 """Numbers of games for each smaller board of a run."""
@@ -56,7 +59,9 @@ class RoundRequest:
     on_games: Callable[[list[GameRecord], SelfPlayCounts], None] = unheard
     """Gets the games as they end, with the counts so far."""
     deadline: float | None = None
-    """Time on `time.monotonic()`, which all processes of a machine share, when the round is cut short. None: never."""
+    """Time on `time.monotonic()`, which all processes of a machine share,
+    when the round is cut short. None: never.
+    """
     size: int | None = None
     """Rows of the board. None: the player's own."""
 
@@ -80,15 +85,21 @@ class PlayerSettings:
     """Makers for the processes that play, in turn, if they differ: each may have another device."""
 
     def on(self, size: int) -> "PlayerSettings":
-        """The settings of this player's games on boards of `size`; the numbers of these games tell the boards apart."""
+        """The settings of this player's games on boards of `size`;
+        the numbers of these games tell the boards apart.
+        """
         settings = replace(self.settings, size=size, first_game=size * GAMES_OF_A_BOARD)
         return PlayerSettings(settings, replace(self.make_host, size=size))  # type: ignore[type-var]  # a HostMaker
 
     def cut(self, count: int) -> "list[PlayerSettings]":
-        """The settings of `count` processes; if these games are one part of several, each is a part of that part."""
+        """The settings of `count` processes;
+        if these games are one part of several, each is a part of that part.
+        """
         own, makers = self.settings, self.hosts or (self.make_host,)
         return [
-            PlayerSettings(replace(own, part=count * own.part + number, parts=count * own.parts), maker)
+            PlayerSettings(
+                replace(own, part=count * own.part + number, parts=count * own.parts), maker
+            )
             for number, maker in zip(range(count), makers * count, strict=False)
         ]
 
@@ -100,16 +111,22 @@ class SelfPlayer(Protocol):
         """Compile or load the kernels of play."""
 
     def play(self, request: RoundRequest) -> SelfPlayCounts:
-        """Play until the games that ended hold this player's share of the positions; see `SelfPlay.play`."""
+        """Play until the games that ended hold this player's share of the positions;
+        see `SelfPlay.play`.
+        """
 
     def start_async(self, request: RoundRequest) -> Future[RoundResult]:
-        """As `play`, for the games after the round begun before; the functions of `request` run in another thread."""
+        """As `play`, for the games after the round begun before;
+        the functions of `request` run in another thread.
+        """
 
     def snapshot(self) -> list[Snapshot]:
         """The games in progress, one snapshot for each process that plays."""
 
     def restore(self, snapshots: list[Snapshot]) -> None:
-        """Continue this player's share of the games of `snapshots`, those of all processes in order."""
+        """Continue this player's share of the games of `snapshots`,
+        those of all processes in order.
+        """
 
     def cpu_seconds(self) -> float:
         """Processor time so far of the processes that play, other than this one."""
@@ -120,7 +137,9 @@ class SelfPlayer(Protocol):
 
 def compile_play(settings: GamesSettings) -> None:
     """Compile or load the kernels of play with `settings`, by a game of its own."""
-    SelfPlay(replace(settings, games=1, groups=1, part=0, parts=1)).play(UniformEvaluator(), positions=1)
+    SelfPlay(replace(settings, games=1, groups=1, part=0, parts=1)).play(
+        UniformEvaluator(), positions=1
+    )
 
 
 class LocalPlayer:
@@ -161,13 +180,18 @@ class LocalPlayer:
     def snapshot(self) -> list[Snapshot]:
         """See `SelfPlayer`. Names of the games on a smaller board begin with its rows."""
         parts = {f"{size}/": player.games.snapshot() for size, player in self._smaller.items()}
-        smaller = {place + name: array for place, part in parts.items() for name, array in part.items()}
+        smaller = {
+            place + name: array for place, part in parts.items() for name, array in part.items()
+        }
         return [self.games.snapshot() | smaller]
 
     def restore(self, snapshots: list[Snapshot]) -> None:
         """See `SelfPlayer`."""
         for size in {int(name.partition("/")[0]) for name in snapshots[0] if "/" in name}:
-            there = [{name: one[f"{size}/{name}"] for name in one if "/" not in name} for one in snapshots]
+            there = [
+                {name: one[f"{size}/{name}"] for name in one if "/" not in name}
+                for one in snapshots
+            ]
             self._on(size).restore(there)
         self.games.restore(self._settings.of_part(snapshots))
 
@@ -186,7 +210,8 @@ class LocalPlayer:
 
 
 class WorkerPlayers:
-    """Plays in `count` processes; each has its share of the slots, and collects its share of the positions.
+    """Plays in `count` processes; each has its share of the slots, and collects its share of the
+    positions.
 
     They end with this process, however it ends (see `hexlit.cluster.lifeline`).
     """
@@ -199,7 +224,9 @@ class WorkerPlayers:
         self._processes = []
         for worker, own in enumerate(place.cut(count)):
             ours, theirs = context.Pipe()
-            process = spawn_tied(context, line, _work, (theirs, own), name=f"self-play {worker}", niceness=NICENESS)
+            process = spawn_tied(
+                context, line, _work, (theirs, own), name=f"self-play {worker}", niceness=NICENESS
+            )
             self._processes.append(process)
             self._connections.append(ours)
             theirs.close()
@@ -208,13 +235,17 @@ class WorkerPlayers:
         self._rounds = ThreadPoolExecutor(1, "self-play")
 
     def prepare(self) -> None:
-        """See `SelfPlayer`. The first worker compiles all kernels that are not on disk; the others find them there."""
+        """See `SelfPlayer`. The first worker compiles all kernels that are not on disk;
+        the others find them there.
+        """
         workers = range(len(self._processes))
         for together in [workers] if is_compiled("selfplay") else [workers[:1], workers[1:]]:
             self._call(together, "prepare")
 
     def play(self, request: RoundRequest) -> SelfPlayCounts:
-        """See `SelfPlayer`. Games arrive as they end; seconds inside the network are the workers' mean."""
+        """See `SelfPlayer`. Games arrive as they end;
+        seconds inside the network are the workers' mean.
+        """
         start = time.perf_counter()
         workers = {connection: worker for worker, connection in enumerate(self._connections)}
         for worker in workers.values():
@@ -246,13 +277,17 @@ class WorkerPlayers:
     def cpu_seconds(self) -> float:
         """See `SelfPlayer`."""
         for worker, process in enumerate(self._processes):
-            with contextlib.suppress(psutil.Error):  # for a process that is gone, the last value is kept
+            with contextlib.suppress(
+                psutil.Error
+            ):  # for a process that is gone, the last value is kept
                 times = psutil.Process(process.pid).cpu_times()
                 self._cpu_seconds[worker] = times.user + times.system
         return sum(self._cpu_seconds)
 
     def close(self) -> None:
-        """See `SelfPlayer`. The processes hold nothing that could be lost; `play` in another thread raises."""
+        """See `SelfPlayer`. The processes hold nothing that could be lost;
+        `play` in another thread raises.
+        """
         for process in self._processes:
             process.kill()
         for process in self._processes:
@@ -261,7 +296,9 @@ class WorkerPlayers:
         self._lifeline.close()
 
     def _call(self, workers: Iterable[int], method: str, *arguments: Any) -> list[Any]:
-        """The results of a method of the `LocalPlayer` of each of `workers`, which work at the same time."""
+        """The results of a method of the `LocalPlayer` of each of `workers`,
+        which work at the same time.
+        """
         for worker in workers:
             self._send(worker, method, *arguments)
         return [self._receive(worker) for worker in workers]
@@ -283,7 +320,9 @@ class WorkerPlayers:
 
     def _ended(self, worker: int) -> UsageError:
         self._processes[worker].join(timeout=10)
-        return UsageError(f"self-play worker {worker}: {how_ended(self._processes[worker].exitcode)}")
+        return UsageError(
+            f"self-play worker {worker}: {how_ended(self._processes[worker].exitcode)}"
+        )
 
 
 def make_player(place: PlayerSettings, workers: int) -> SelfPlayer:
@@ -293,7 +332,9 @@ def make_player(place: PlayerSettings, workers: int) -> SelfPlayer:
 
 def _work(connection: Connection, place: PlayerSettings) -> None:
     """Main loop of a worker process, until its connection is closed or its parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes the connection
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C ends the parent, which closes the connection
     try:
         player = LocalPlayer(place)
         while True:

@@ -1,6 +1,7 @@
 """Where the games of a run are played: the placement of its players, and their start.
 
-It imports no Lightning: players start, and compile what they need, while the learner's process imports it.
+It imports no Lightning: players start, and compile what they need, while the learner's process
+imports it.
 """
 
 from dataclasses import dataclass, replace
@@ -33,22 +34,31 @@ class Players:
 
 
 def make_players(
-    games: GamesSettings, net: NetConfig, profile: DeviceProfile, hardware: AcceleratorConfig, ray: RayConfig
+    games: GamesSettings,
+    net: NetConfig,
+    profile: DeviceProfile,
+    hardware: AcceleratorConfig,
+    ray: RayConfig,
 ) -> Players:
-    """Start the players of this rank, for its part of `games`: on this machine, or on the cluster `ray`.
+    """Start the players of this rank, for its part of `games`: on this machine, or on the cluster
+    `ray`.
 
     Each host of a cluster follows the settings `hardware` as far as it can.
     """
     selfplay, own = games.config, ranks()
     on_cluster = selfplay.where == "ray"
     device = ray.device if on_cluster else profile.device.type
-    placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
+    placement = placement_of(
+        selfplay, device, profile.threads, own.size, [str(other) for other in profile.others]
+    )
     groups, rows = placement.cut(selfplay.games, own.size)
     games = replace(games, groups=groups, part=own.rank, parts=own.size)
     host = partial(HostMaker, net, games.size, games.swap, rows)
     if on_cluster:
         if own.several:
-            raise UsageError("selfplay.where=ray: training on several devices plays on its own machine, where=here")
+            raise UsageError(
+                "selfplay.where=ray: training on several devices plays on its own machine, where=here"
+            )
         from hexlit.selfplay.cluster import RayPlayers
 
         place = PlayerSettings(games, host(elsewhere_from(hardware, ray.device, ray.threads)))

@@ -1,4 +1,6 @@
-"""Positions rebuilt from their games' moves, as input of a network: in the mover's frame, turned or not."""
+"""Positions rebuilt from their games' moves,
+as input of a network: in the mover's frame, turned or not.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeVar
@@ -52,7 +54,9 @@ class Part(NamedTuple):
 
 
 def drawn_part(random: Generator, positions: PositionSource, rows: Ints, ends: Ints) -> Part:
-    """Draws from `rows` of `positions` `[P]`, each equally often up to one, cut into batches at `ends` `[steps]`."""
+    """Draws from `rows` of `positions` `[P]`,
+    each equally often up to one, cut into batches at `ends` `[steps]`.
+    """
     draws = int(ends[-1])
     rounds = [random.permutation(len(rows)) for _ in range(-(-draws // len(rows)))]
     order = rows[np.concatenate([np.zeros(0, np.int64), *rounds])[:draws]]
@@ -64,7 +68,9 @@ class Epoch:
     """The batches of one epoch, a sequence; each batch is rebuilt on access."""
 
     def __init__(self, *parts: Part) -> None:
-        """Each batch joins those of all `parts`, in order; all parts have the same number of batches."""
+        """Each batch joins those of all `parts`, in order;
+        all parts have the same number of batches.
+        """
         self._parts = parts
 
     def __len__(self) -> int:
@@ -88,7 +94,9 @@ class Epoch:
             own = chosen[(chosen >= first) & (chosen < first + len(rows))] - first
             drawn.append(positions.batch(rows[own], turned[own]))
             first += len(rows)
-        return drawn[0] if len(drawn) == 1 else Batch(*map(np.concatenate, zip(*drawn, strict=True)))
+        return (
+            drawn[0] if len(drawn) == 1 else Batch(*map(np.concatenate, zip(*drawn, strict=True)))
+        )
 
 
 class Histories(NamedTuple):
@@ -107,7 +115,9 @@ class Histories(NamedTuple):
 def with_policy(
     histories: Histories, size: int, source: NDArray[np.float32], turned: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Planes and policies of the positions; `source` `[B, A]` holds the policies over the board's actions."""
+    """Planes and policies of the positions;
+    `source` `[B, A]` holds the policies over the board's actions.
+    """
     planes = blank_planes(len(source), size)
     policy = np.empty_like(source)
     _write_positions(planes, policy, source, histories, turned, geometry(size))
@@ -116,7 +126,12 @@ def with_policy(
 
 @kernel
 def _write_positions(
-    planes: NDArray[np.int8], policy: Floats, source: Floats, of: Histories, turned: NDArray[np.bool_], table: Geometry
+    planes: NDArray[np.int8],
+    policy: Floats,
+    source: Floats,
+    of: Histories,
+    turned: NDArray[np.bool_],
+    table: Geometry,
 ) -> None:
     """Replay the moves before each position, and write position and policy in the mover's frame."""
     swap = table.size * table.size

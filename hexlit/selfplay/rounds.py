@@ -1,4 +1,6 @@
-"""Rounds of self-play, one for each epoch of training; the next ones can be played while the network is trained."""
+"""Rounds of self-play, one for each epoch of training;
+the next ones can be played while the network is trained.
+"""
 
 import threading
 import time
@@ -47,9 +49,9 @@ class _Round:
 class SelfPlayRounds:
     """Plays rounds of `positions` positions or more; games are in the store as soon as they end.
 
-    With `ahead`, `start_async` begins rounds in the background, with the weights of that moment, and `play` waits for
-    the next of them. Self-play is at most `ahead` rounds ahead of training, and each game records the network it began
-    with. The games do not depend on timing.
+    With `ahead`, `start_async` begins rounds in the background, with the weights of that moment,
+    and `play` waits for the next of them. Self-play is at most `ahead` rounds ahead of training,
+    and each game records the network it began with. The games do not depend on timing.
     """
 
     def __init__(
@@ -65,9 +67,9 @@ class SelfPlayRounds:
     ) -> None:
         """Rounds by `player`, each on the board of its epoch, `board_of(epoch)`.
 
-        After `deadline` (on `time.monotonic()`) they are cut short, and none begins ahead. Several processes that play
-        rounds together get all games of all of them; `gather(own)` gives the values of all processes, in their order.
-        One of them has the `store`.
+        After `deadline` (on `time.monotonic()`) they are cut short, and none begins ahead. Several
+        processes that play rounds together get all games of all of them; `gather(own)` gives the
+        values of all processes, in their order. One of them has the `store`.
         """
         self.player = player
         self.store = store
@@ -87,7 +89,9 @@ class SelfPlayRounds:
         network_version: int,
         show: Callable[[SelfPlayCounts], None],
     ) -> tuple[list[GameRecord], SelfPlayCounts]:
-        """The games of the round that has begun, or of one with `weights`, by game id; `show` gets the progress."""
+        """The games of the round that has begun,
+        or of one with `weights`, by game id; `show` gets the progress.
+        """
         current = self._queue.popleft() if self._queue else _Round(Begun(weights, network_version))
         current.number = network_version
         if current.ended is None:
@@ -126,7 +130,9 @@ class SelfPlayRounds:
     def state(self) -> RoundState:
         """The state before the next round."""
         own = self._in_progress if self._queue else self.player.snapshot()
-        return RoundState(list(chain.from_iterable(self._gather(own))), [waiting.begun for waiting in self._queue])
+        return RoundState(
+            list(chain.from_iterable(self._gather(own))), [waiting.begun for waiting in self._queue]
+        )
 
     def restore(self, state: RoundState) -> None:
         """Continue from `state`; rounds that were under way are begun again."""

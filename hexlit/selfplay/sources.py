@@ -1,4 +1,6 @@
-"""Sources of games: files of any known format, stores, and folders of both, read one game at a time."""
+"""Sources of games: files of any known format,
+stores, and folders of both, read one game at a time.
+"""
 
 import io
 from collections.abc import Callable, Iterator, Sequence
@@ -17,18 +19,26 @@ GAMES_BETWEEN_REPORTS = 100
 SUMMARY = "import.json"
 """Account of the imports, beside the parts of the store."""
 
-SUFFIXES = {suffix for form in FORMATS.values() for suffix in form.suffixes} | {Path(JOURNAL).suffix}
+SUFFIXES = {suffix for form in FORMATS.values() for suffix in form.suffixes} | {
+    Path(JOURNAL).suffix
+}
 
 
 def file_name(path: Path) -> str:
-    """`path` for messages and stores: each unprintable character, such as an invalid UTF-8 byte, becomes `?`."""
+    """`path` for messages and stores: each unprintable character,
+    such as an invalid UTF-8 byte, becomes `?`.
+    """
     return printable(str(path), "?")
 
 
 def _files_in(folder: Path) -> list[Path]:
     """The files of a folder by name, then those of its folders; hidden ones are left out."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != SUMMARY]
-    shown = [path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    shown = [
+        path
+        for path in files
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
     return sorted(shown, key=lambda path: (path.parent.parts, path.name))
 
 
@@ -57,7 +67,8 @@ class GameReader:
         """For games at `paths`.
 
         Raises:
-            UsageError: a path does not exist, a file has no known format, or a folder has no file with one.
+            UsageError: a path does not exist, a file has no known format, or a folder has no file
+                with one.
         """
         self.passed_over: list[RecordError] = []
         self.files = list(dict.fromkeys(file for path in paths for file in self._files_at(path)))
@@ -72,11 +83,15 @@ class GameReader:
         if not path.exists():
             raise UsageError(f"source={path}: there is no such file or folder")
         if not (path.is_dir() or path.is_file()):  # such as a pipe, which cannot be read twice
-            raise UsageError(f"source={path}: is neither a file nor a folder; write what it gives to a file first")
+            raise UsageError(
+                f"source={path}: is neither a file nor a folder; write what it gives to a file first"
+            )
         usable = []
         for file in _files_in(path) if path.is_dir() else [path]:
             try:
-                if path.is_dir() and not (file.suffix.lower() in SUFFIXES or file.match("part-*.parquet")):
+                if path.is_dir() and not (
+                    file.suffix.lower() in SUFFIXES or file.match("part-*.parquet")
+                ):
                     raise UsageError(f"{file}: no file of games is named so")
                 if not _is_stored(file):
                     format_of(file)
@@ -84,9 +99,13 @@ class GameReader:
             except UsageError as error:
                 if not path.is_dir():
                     raise
-                self.passed_over.append(RecordError("file of no known format", str(error), Place(file_name(file))))
+                self.passed_over.append(
+                    RecordError("file of no known format", str(error), Place(file_name(file)))
+                )
         if not usable:
-            raise UsageError(f"source={path}: no file in it has games; the formats are {', '.join(FORMATS)} and stores")
+            raise UsageError(
+                f"source={path}: no file in it has games; the formats are {', '.join(FORMATS)} and stores"
+            )
         return usable
 
     def __iter__(self) -> Iterator[GameRecord | RecordError]:
@@ -107,7 +126,9 @@ class GameReader:
         if self.recorded is None or game.ending == Ending.UNFINISHED or not game.winner:
             return False
         # White's beginning was turned into Black's, with the colours exchanged.
-        return self.recorded.winner == (game.winner if begins(self.recorded) == WHITE else -game.winner)
+        return self.recorded.winner == (
+            game.winner if begins(self.recorded) == WHITE else -game.winner
+        )
 
     def _stored(self, file: Path) -> Iterator[GameRecord | RecordError]:
         self.recorded = None
@@ -120,7 +141,10 @@ class GameReader:
     def _written(self, file: Path) -> Iterator[GameRecord | RecordError]:
         before = self.position
         try:
-            with file.open("rb") as raw, io.TextIOWrapper(raw, "utf-8-sig", errors="replace") as lines:
+            with (
+                file.open("rb") as raw,
+                io.TextIOWrapper(raw, "utf-8-sig", errors="replace") as lines,
+            ):
                 for game in format_of(file).read(lines, file_name(file)):
                     self.position = before + raw.tell()
                     if isinstance(game, RecordError):
@@ -133,4 +157,6 @@ class GameReader:
                         record = error
                     yield record
         except OSError as error:
-            yield RecordError("cannot be read", error.strerror or type(error).__name__, Place(file_name(file)))
+            yield RecordError(
+                "cannot be read", error.strerror or type(error).__name__, Place(file_name(file))
+            )

@@ -2,9 +2,10 @@
 
 `hexlit.selfplay.store` tells the meaning of the columns, and each file stores it, too.
 
-Games arrive in small batches. Each batch is appended at once to a journal (an Arrow stream), so that finished games
-survive any kill. `flush` turns the journal into a part file, written under a temporary name and renamed. A journal left
-by a kill becomes a part when the store is opened; its torn end is dropped.
+Games arrive in small batches. Each batch is appended at once to a journal (an Arrow stream), so
+that finished games survive any kill. `flush` turns the journal into a part file, written under a
+temporary name and renamed. A journal left by a kill becomes a part when the store is opened; its
+torn end is dropped.
 """
 
 import logging
@@ -37,30 +38,60 @@ MOVES_TEXT = "moves_text"
 _FLOATS, _HALVES = pa.list_(pa.float32()), pa.list_(pa.float16())
 
 _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
-    "game_id": (pa.int64(), "Number of the game, unique in its store; in self-play also the key of its random draws."),
+    "game_id": (
+        pa.int64(),
+        "Number of the game, unique in its store; in self-play also the key of its random draws.",
+    ),
     "size": (pa.int8(), "Rows of the board, 2 to 26; there are as many columns."),
-    "swap": (pa.bool_(), "Self-play: whether the swap rule was on. Other games: whether White swapped."),
-    "moves": (pa.list_(pa.int16()), "Moves in order: cell index, or size * size for swap-pieces. [T]"),
-    MOVES_TEXT: (pa.string(), "The same moves by name, such as `a3 c4`, for people; hexlit reads moves."),
-    "winner": (pa.int8(), "1 Black, -1 White, 0 unknown; only claimed by the source where ending is unfinished."),
+    "swap": (
+        pa.bool_(),
+        "Self-play: whether the swap rule was on. Other games: whether White swapped.",
+    ),
+    "moves": (
+        pa.list_(pa.int16()),
+        "Moves in order: cell index, or size * size for swap-pieces. [T]",
+    ),
+    MOVES_TEXT: (
+        pa.string(),
+        "The same moves by name, such as `a3 c4`, for people; hexlit reads moves.",
+    ),
+    "winner": (
+        pa.int8(),
+        "1 Black, -1 White, 0 unknown; only claimed by the source where ending is unfinished.",
+    ),
     "ending": (pa.string(), "connected, resigned, forfeited or unfinished."),
-    "opening": (pa.int16(), "Plies at the start that nobody chose, such as random ones; never learned from."),
-    "values": (_FLOATS, "Searched value before each move for the player to move, -1 to 1; 0 without one. [T] or empty"),
+    "opening": (
+        pa.int16(),
+        "Plies at the start that nobody chose, such as random ones; never learned from.",
+    ),
+    "values": (
+        _FLOATS,
+        "Searched value before each move for the player to move, -1 to 1; 0 without one. [T] or empty",
+    ),
     "simulations": (pa.list_(pa.int16()), "Simulations of the search for each move. [T] or empty"),
     "policy_plies": (pa.list_(pa.int16()), "Plies whose searched policy is kept. [K]"),
-    "policies": (_HALVES, "Searched policies of policy_plies in turn: K * A probabilities, A = size * size + swap."),
-    "network_version": (pa.int32(), "Epochs that the network had been trained when the game started."),
+    "policies": (
+        _HALVES,
+        "Searched policies of policy_plies in turn: K * A probabilities, A = size * size + swap.",
+    ),
+    "network_version": (
+        pa.int32(),
+        "Epochs that the network had been trained when the game started.",
+    ),
     "seed": (pa.int64(), "Seed of the run."),
     "search": (pa.string(), "Settings of the search, JSON."),
-    "would_resign": (pa.int8(), "Who would have resigned first where nobody may: 1 Black, -1 White, 0 nobody."),
+    "would_resign": (
+        pa.int8(),
+        "Who would have resigned first where nobody may: 1 Black, -1 White, 0 nobody.",
+    ),
     "may_resign": (pa.bool_(), "Whether the players were allowed to resign."),
     "black": (pa.string(), "Name of Black; after swap-sides who began as White."),
     "white": (pa.string(), "Name of White."),
     "source": (pa.string(), "Where an imported game was read, file:line."),
 }
 
-# Version 1 had no black, white and source. Versions 3 and 4 also had surprises. Version 4 brought the descriptions and
-# moves_text.
+# Version 1 had no black, white and source. Versions 3 and 4 also had surprises. Version 4 brought
+# the descriptions and moves_text.
 DESCRIPTION = b"description"
 """Key of a description, in the metadata of a table and of each of its fields."""
 
@@ -78,7 +109,9 @@ _name = cache(format_cell)
 """Looked up, because stores write millions of them."""
 
 _LEVEL = 5
-"""Level of zstd. Higher ones gain 2% and double the time; at lower ones a column of texts grows by a tenth."""
+"""Level of zstd. Higher ones gain 2% and double the time;
+at lower ones a column of texts grows by a tenth.
+"""
 
 
 log = logging.getLogger(__name__)
@@ -89,7 +122,9 @@ JOURNAL = "journal.arrows"
 def to_table(records: Sequence[GameRecord], schema: pa.Schema = SCHEMA) -> pa.Table:
     """Table of SCHEMA or PART_SCHEMA with one row per record."""
     columns: dict[str, list[Any]] = {
-        name: [getattr(record, name) for record in records] for name in schema.names if name != MOVES_TEXT
+        name: [getattr(record, name) for record in records]
+        for name in schema.names
+        if name != MOVES_TEXT
     }
     if MOVES_TEXT in schema.names:
         columns[MOVES_TEXT] = [_moves_text(record) for record in records]
@@ -109,9 +144,15 @@ def to_records(table: pa.Table) -> list[GameRecord]:
         column = table.column(name).combine_chunks()
         if pa.types.is_list(column.type):
             values = column.values.to_numpy(zero_copy_only=False)
-            columns[name] = [values[start:end].copy() for start, end in pairwise(column.offsets.to_pylist())]
+            columns[name] = [
+                values[start:end].copy() for start, end in pairwise(column.offsets.to_pylist())
+            ]
         else:
-            columns[name] = pc.fill_null(column, "").to_pylist() if name in LATER_COLUMNS else column.to_pylist()
+            columns[name] = (
+                pc.fill_null(column, "").to_pylist()
+                if name in LATER_COLUMNS
+                else column.to_pylist()
+            )
     records = []
     for row in zip(*columns.values(), strict=True):
         fields = dict(zip(columns, row, strict=True))
@@ -123,30 +164,45 @@ def to_records(table: pa.Table) -> list[GameRecord]:
 
 def part_files(folder: Path) -> list[Path]:
     """The part files of the store in `folder`, in order; other Parquet files there are ignored."""
-    return sorted(path for path in folder.glob("part-*.parquet") if path.stem.removeprefix("part-").isdecimal())
+    return sorted(
+        path
+        for path in folder.glob("part-*.parquet")
+        if path.stem.removeprefix("part-").isdecimal()
+    )
 
 
 def read_rows(file: Path) -> list[GameRecord | RecordError]:
     """The rows of one part file or journal in order, each a game or its error.
 
-    The store may be open for writing meanwhile. Games of a journal that the last part has already, as after a kill
-    between the two, are left out.
+    The store may be open for writing meanwhile. Games of a journal that the last part has already,
+    as after a kill between the two, are left out.
 
     Raises:
         UsageError: the file is damaged, or not a part of a store.
     """
     whole = read_table(file, schema=SCHEMA if file.name == JOURNAL else PART_SCHEMA)
     table = whole.select(SCHEMA.names)
-    wrong = {row: RecordError(*fault, Place(str(file), row + 1)) for row, fault in faults_of(table).items()}
+    wrong = {
+        row: RecordError(*fault, Place(str(file), row + 1))
+        for row, fault in faults_of(table).items()
+    }
     rows = range(table.num_rows)
-    sound = iter(to_records(table.filter(pa.array([row not in wrong for row in rows], pa.bool_())) if wrong else table))
+    sound = iter(
+        to_records(
+            table.filter(pa.array([row not in wrong for row in rows], pa.bool_()))
+            if wrong
+            else table
+        )
+    )
     games = [wrong[row] if row in wrong else next(sound) for row in rows]
     if file.name != JOURNAL:
         texts = whole.column(MOVES_TEXT).to_pylist()
         return [
             game
             if isinstance(game, RecordError) or text in (None, _moves_text(game))
-            else RecordError("moves_text", "moves_text names other moves than moves", Place(str(file), row + 1))
+            else RecordError(
+                "moves_text", "moves_text names other moves than moves", Place(str(file), row + 1)
+            )
             for row, (game, text) in enumerate(zip(games, texts, strict=True))
         ]
     written = {game_id for part in part_files(file.parent)[-1:] for game_id in _ids(part)}
@@ -159,10 +215,12 @@ def read_records(file: Path) -> list[GameRecord]:
 
 
 def checked_table(file: Path, columns: list[str] | None = None) -> pa.Table:
-    """The rows of one part file with all of SCHEMA's columns, or with `columns` alone, which are all games.
+    """The rows of one part file with all of SCHEMA's columns, or with `columns` alone, which are
+    all games.
 
     Raises:
-        UsageError: the file is damaged, not a part of a store, or has an invalid row; part and row are named.
+        UsageError: the file is damaged, not a part of a store, or has an invalid row; part and row
+            are named.
     """
     table = read_table(file, columns)
     for row, (_, said) in faults_of(table).items():
@@ -170,8 +228,11 @@ def checked_table(file: Path, columns: list[str] | None = None) -> pa.Table:
     return table
 
 
-def read_table(file: Path, columns: list[str] | None = None, schema: pa.Schema = SCHEMA) -> pa.Table:
-    """The rows of one part file, or of a journal up to its end or to the place of a kill, as they stand there.
+def read_table(
+    file: Path, columns: list[str] | None = None, schema: pa.Schema = SCHEMA
+) -> pa.Table:
+    """The rows of one part file, or of a journal up to its end or to the place of a kill, as they
+    stand there.
 
     Columns that it does not have, as those of earlier versions, are empty.
 
@@ -180,7 +241,9 @@ def read_table(file: Path, columns: list[str] | None = None, schema: pa.Schema =
     """
     try:
         if file.name != JOURNAL:
-            return pq.read_table(file, columns=columns, schema=schema, page_checksum_verification=True)
+            return pq.read_table(
+                file, columns=columns, schema=schema, page_checksum_verification=True
+            )
         batches: list[pa.RecordBatch] = []
         with suppress(pa.ArrowInvalid, OSError), pa.ipc.open_stream(file.read_bytes()) as stream:
             batches.extend(stream)  # up to the batch in which the writer was killed
@@ -190,7 +253,9 @@ def read_table(file: Path, columns: list[str] | None = None, schema: pa.Schema =
         return pa.concat_tables(tables, promote_options="default")
     except (pa.ArrowException, OSError) as error:
         said = str(error).partition("\n")[0] or type(error).__name__
-        raise UsageError(f"{file}: cannot be read ({said}); restore the file, or take it out of its folder") from error
+        raise UsageError(
+            f"{file}: cannot be read ({said}); restore the file, or take it out of its folder"
+        ) from error
 
 
 def _ids(part: Path) -> list[int]:
@@ -200,13 +265,16 @@ def _ids(part: Path) -> list[int]:
 class GameStore(AbstractContextManager["GameStore"]):
     """The games of one run, in the order they ended; no game is kept twice.
 
-    One process has the store open at a time, until `close` or its end; others may read its files meanwhile.
+    One process has the store open at a time, until `close` or its end; others may read its files
+    meanwhile.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Open the store in `folder`, made if it does not exist, and save the journal of a killed writer.
+        """Open the store in `folder`, made if it does not exist, and save the journal of a killed
+        writer.
 
-        Raises `UsageError` while another process writes there, and `OSError` if the folder cannot be written to.
+        Raises `UsageError` while another process writes there, and `OSError` if the folder cannot
+        be written to.
         """
         self.folder = folder
         self._closed = False
@@ -289,10 +357,16 @@ class GameStore(AbstractContextManager["GameStore"]):
         missing, games = set(ids), dict[int, GameRecord]()
         for part in reversed(self.parts()):
             if missing:
-                games |= {record.game_id: record for record in read_records(part) if record.game_id in missing}
+                games |= {
+                    record.game_id: record
+                    for record in read_records(part)
+                    if record.game_id in missing
+                }
                 missing -= games.keys()
         if missing:
-            raise UsageError(f"{self.folder}: {len(missing)} games of the checkpoint are missing, as {min(missing)}")
+            raise UsageError(
+                f"{self.folder}: {len(missing)} games of the checkpoint are missing, as {min(missing)}"
+            )
         return [games[game_id] for game_id in ids]
 
     def _write_part(self, records: list[GameRecord]) -> None:
@@ -304,11 +378,13 @@ class GameStore(AbstractContextManager["GameStore"]):
 
 
 def write_described(table: pa.Table, path: Path) -> None:
-    """Write `table` to the Parquet file `path`, with its descriptions where every reader finds them.
+    """Write `table` to the Parquet file `path`, with its descriptions where every reader finds
+    them.
 
-    Only readers by Arrow see the metadata of a field. The file's own key-value metadata therefore has the same text
-    under `column NAME`: DuckDB shows it by `parquet_kv_metadata`, polars by `read_parquet_metadata`. Each page has a
-    checksum. Lists, and texts that hardly repeat, get no dictionary: it would only take room.
+    Only readers by Arrow see the metadata of a field. The file's own key-value metadata therefore
+    has the same text under `column NAME`: DuckDB shows it by `parquet_kv_metadata`, polars by
+    `read_parquet_metadata`. Each page has a checksum. Lists, and texts that hardly repeat, get no
+    dictionary: it would only take room.
 
     Raises:
         OSError: the file cannot be written.
@@ -323,4 +399,6 @@ def write_described(table: pa.Table, path: Path) -> None:
         write_page_checksum=True,
     ) as writer:
         writer.write_table(table)
-        writer.add_key_value_metadata({f"column {one.name}": one.metadata[DESCRIPTION] for one in table.schema})
+        writer.add_key_value_metadata(
+            {f"column {one.name}": one.metadata[DESCRIPTION] for one in table.schema}
+        )

@@ -19,11 +19,14 @@ from hexlit.selfplay.rebuild import Batch, Epoch, Histories, drawn_part, with_po
 class ReplayWindow:
     """The positions of the latest games."""
 
-    def __init__(self, size: int, swap: bool, capacity: float, search_value_share: float = 0.0) -> None:
+    def __init__(
+        self, size: int, swap: bool, capacity: float, search_value_share: float = 0.0
+    ) -> None:
         """An empty window for games on boards of `size`, with or without the swap rule.
 
-        It has `capacity` positions at most (whole games, so up to one game more). `search_value_share` is the share of
-        the searched value in the value target, see `value_targets`.
+        It has `capacity` positions at most (whole games, so up to one game more).
+        `search_value_share` is the share of the searched value in the value target, see
+        `value_targets`.
         """
         self.size = size
         self.swap = swap
@@ -52,19 +55,28 @@ class ReplayWindow:
         for record in records:
             self._records.append(record)
             self._positions += len(record.policy_plies)
-        while self._records and self._positions - len(self._records[0].policy_plies) >= self.capacity:
+        while (
+            self._records and self._positions - len(self._records[0].policy_plies) >= self.capacity
+        ):
             oldest = self._records.popleft()
             self._positions -= len(oldest.policy_plies)
         self._index = None
 
     def epoch(
-        self, *, batch: int, steps: int, seed: int, epoch: int, others: GameRows | None = None, share: float = 0.0
+        self,
+        *,
+        batch: int,
+        steps: int,
+        seed: int,
+        epoch: int,
+        others: GameRows | None = None,
+        share: float = 0.0,
     ) -> Epoch:
         """`steps` batches of `batch` positions, drawn without repeats as long as the window lasts.
 
-        Each position is turned by 180 degrees with probability one half. The draws depend on `seed` and `epoch` only.
-        With `others`, each batch takes a `share` of its positions from them, also without repeats as long as they last.
-        The share is rounded so that it holds over the epoch.
+        Each position is turned by 180 degrees with probability one half. The draws depend on `seed`
+        and `epoch` only. With `others`, each batch takes a `share` of its positions from them, also
+        without repeats as long as they last. The share is rounded so that it holds over the epoch.
         """
         if not self._positions:
             raise UsageError("the replay window holds no position to learn from")
@@ -74,7 +86,11 @@ class ReplayWindow:
         ends = np.arange(1, steps + 1) * batch
         ends_of_others = np.rint(ends * share).astype(np.int64)
         own = drawn_part(random, self._index, np.arange(self._positions), ends - ends_of_others)
-        return Epoch(own) if others is None else Epoch(own, drawn_part(random, *others, ends_of_others))
+        return (
+            Epoch(own)
+            if others is None
+            else Epoch(own, drawn_part(random, *others, ends_of_others))
+        )
 
 
 class _Index(NamedTuple):
@@ -89,7 +105,9 @@ class _Index(NamedTuple):
     """For the player to move, `[P]`."""
 
     @classmethod
-    def of(cls, records: Iterable[GameRecord], size: int, swap: bool, search_value_share: float) -> "_Index":
+    def of(
+        cls, records: Iterable[GameRecord], size: int, swap: bool, search_value_share: float
+    ) -> "_Index":
         kept = [record for record in records if len(record.policy_plies)]
         lengths = np.array([len(record.moves) for record in kept])
         counts = [len(record.policy_plies) for record in kept]
@@ -98,7 +116,9 @@ class _Index(NamedTuple):
         policy = np.concatenate([record.policies for record in kept])
         return cls(
             size=size,
-            histories=Histories(np.concatenate([record.moves for record in kept]), first, ply, (ply == 1) & swap),
+            histories=Histories(
+                np.concatenate([record.moves for record in kept]), first, ply, (ply == 1) & swap
+            ),
             policy=policy,
             value=value_targets(kept, search_value_share),
         )
@@ -107,7 +127,9 @@ class _Index(NamedTuple):
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
         of = self.histories
         histories = Histories(of.moves, of.first[rows], of.ply[rows], of.may_swap[rows])
-        planes, policy = with_policy(histories, self.size, self.policy[rows].astype(np.float32), turned)
+        planes, policy = with_policy(
+            histories, self.size, self.policy[rows].astype(np.float32), turned
+        )
         return Batch(planes, policy, self.value[rows])
 
 
@@ -117,20 +139,30 @@ def value_targets(records: Sequence[GameRecord], search_share: float) -> NDArray
     `search_share` of a target is the searched value, the rest the result.
     """
     values, result = _values_and_results(records)
-    targets: NDArray[np.float32] = ((1 - search_share) * result + search_share * values).astype(np.float32)
+    targets: NDArray[np.float32] = ((1 - search_share) * result + search_share * values).astype(
+        np.float32
+    )
     return targets
 
 
 def brier_score(records: Sequence[GameRecord]) -> float:
-    """Mean squared difference of the searched chance to win and the result, over all `policy_plies`; 1 without any."""
+    """Mean squared difference of the searched chance to win and the result,
+    over all `policy_plies`; 1 without any.
+    """
     if not sum(len(record.policy_plies) for record in records):
         return 1.0
     values, result = _values_and_results(records)
     return float(np.square((values - result) / 2).mean())
 
 
-def _values_and_results(records: Sequence[GameRecord]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Searched values and results for the player to move at the `policy_plies` of all `records`, `[P]` each."""
+def _values_and_results(
+    records: Sequence[GameRecord],
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Searched values and results for the player to move
+    at the `policy_plies` of all `records`, `[P]` each.
+    """
     values = np.concatenate([record.values[record.policy_plies] for record in records])
-    result = np.concatenate([np.where(record.policy_plies % 2 == 0, 1, -1) * record.winner for record in records])
+    result = np.concatenate(
+        [np.where(record.policy_plies % 2 == 0, 1, -1) * record.winner for record in records]
+    )
     return values, result

@@ -1,4 +1,6 @@
-"""The shared configuration of every task, and the checks that several tasks' settings need. Imports nothing heavy."""
+"""The shared configuration of every task,
+and the checks that several tasks' settings need. Imports nothing heavy.
+"""
 
 import re
 from collections.abc import Mapping
@@ -29,15 +31,18 @@ class RunConfig(Settings):
     report: bool = True
     """Whether to write `report.html` at the end of the run."""
     best: str | None = None
-    """Folder of a sweep; its best trial's settings are used. Settings of the command line take precedence."""
+    """Folder of a sweep; its best trial's settings are used.
+    Settings of the command line take precedence.
+    """
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
     sweep: SweepConfig = field(default_factory=SweepConfig)
     callbacks: dict[str, Any] = field(default_factory=dict)
-    """Callbacks of Lightning, by names of your own: `+callbacks.mine._target_=package.Mine` names the class, further
-    keys are its arguments."""
+    """Callbacks of Lightning, by names of your own: `+callbacks.mine._target_=package.Mine` names
+    the class, further keys are its arguments.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,16 +68,21 @@ class RunConfig(Settings):
 
     @property
     def device_defaults(self) -> Mapping[str, LoadingDefaults]:
-        """The task's defaults by type of device (cpu, cuda, mps), used where `hardware` leaves a setting open."""
+        """The task's defaults by type of device (cpu, cuda,
+        mps), used where `hardware` leaves a setting open.
+        """
         return {}
 
     @property
     def without_effect(self) -> Mapping[str, str]:
-        """Sections without effect under these settings, and why; setting one of their keys is refused."""
+        """Sections without effect under these settings,
+        and why; setting one of their keys is refused.
+        """
         return {}
 
     def check_installed(self) -> None:
-        """Refuse a run whose extra packages or files are missing; called before anything heavy is imported.
+        """Refuse a run whose extra packages or files are missing; called before anything heavy is
+        imported.
 
         Raises:
             UsageError: a package is not installed, or there is no such file.
@@ -89,11 +99,15 @@ def check_split(train_share: float, validation_share: float) -> None:
 
 
 def check_attention(name: str, width: int, heads: int) -> None:
-    """Refuse a transformer's width, the setting `net.NAME`, that heads or sines of positions cannot divide."""
+    """Refuse a transformer's width, the setting `net.NAME`,
+    that heads or sines of positions cannot divide.
+    """
     if width % heads:
         raise UsageError(f"net.{name}={width}: must be a multiple of net.heads={heads}")
     if width % 2:
-        raise UsageError(f"net.{name}={width}: must be even, as positions are pairs of sine and cosine")
+        raise UsageError(
+            f"net.{name}={width}: must be even, as positions are pairs of sine and cosine"
+        )
 
 
 def check_there(path: Path, key: str = "data.path") -> None:
@@ -112,4 +126,6 @@ def packaged_data(package: str, inside: str, extra: str) -> Path:
     for folder in (spec.submodule_search_locations or []) if spec else []:
         if (path := Path(folder) / inside).exists():
             return path
-    raise UsageError(f"data.path=null: needs the package {package}; {install(extra)}, or set data.path=FILE")
+    raise UsageError(
+        f"data.path=null: needs the package {package}; {install(extra)}, or set data.path=FILE"
+    )

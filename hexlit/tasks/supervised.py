@@ -1,4 +1,6 @@
-"""The common part of tasks that learn from a table of examples: module, task, checkpoint, and parts of networks."""
+"""The common part of tasks that learn from a table of examples:
+module, task, checkpoint, and parts of networks.
+"""
 
 import math
 from abc import abstractmethod
@@ -28,7 +30,9 @@ T = TypeVar("T")
 
 
 class SupervisedModule(TrainedModule):
-    """Learns from batches that are named tuples: first the `inputs` of the network, then the rest."""
+    """Learns from batches that are named tuples:
+    first the `inputs` of the network, then the rest.
+    """
 
     inputs: ClassVar[int]
     """Number of a batch's tensors that the network takes."""
@@ -56,7 +60,9 @@ class ShownTask(Task):
     def show_summary(self, summary: Mapping[str, Any]) -> None:
         print_end(self.console, summary, self.session.folder, type(self).sections)
 
-    def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
+    def show_ending(
+        self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str
+    ) -> None:
         print_ending(self.console, ending, figures, command)
 
 
@@ -68,13 +74,19 @@ class SupervisedTask(ShownTask):
         """The results on the test set, in plain containers."""
 
     def finish(self) -> Mapping[str, Any]:
-        """The results on the test set. Trials of a sweep have none: they are judged on validation data alone."""
+        """The results on the test set. Trials of a sweep have none:
+        they are judged on validation data alone.
+        """
         return {} if self.session.trial else {"test": self.test()}
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         """Examples of the splits that training uses."""
         counts = self.summary()["data"][self.unit]
-        return {"data": {f"{split}_{self.unit}": float(counts[split]) for split in ("train", "validation")}}
+        return {
+            "data": {
+                f"{split}_{self.unit}": float(counts[split]) for split in ("train", "validation")
+            }
+        }
 
     def save_figure(self, name: str, figure: bytes) -> None:
         """Write `figure` to the file `name` in the folder of the run."""
@@ -83,13 +95,20 @@ class SupervisedTask(ShownTask):
 
 
 def check_unchanged(was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raise `UsageError` if an entry of the data differs from its value `was` in the run to continue."""
+    """Raise `UsageError` if an entry of the data
+    differs from its value `was` in the run to continue.
+    """
     if changed := [name for name, value in was.items() if now.get(name) != value]:
-        raise UsageError(f"data: {changed[0]} differs from that of the run; keep file and settings to resume")
+        raise UsageError(
+            f"data: {changed[0]} differs from that of the run; keep file and settings to resume"
+        )
 
 
 def load_trained(
-    path: Path, kind: str, make: Callable[[dict[str, Any], dict[str, Tensor]], T], key: str = "checkpoint"
+    path: Path,
+    kind: str,
+    make: Callable[[dict[str, Any], dict[str, Tensor]], T],
+    key: str = "checkpoint",
 ) -> T:
     """What `make` builds from a checkpoint's hyperparameters and the state of its network.
 
@@ -111,7 +130,9 @@ def load_trained(
     except BlockError as error:
         raise UsageError(f"{key}={path}: {error}") from error
     except Exception as error:  # a foreign file can hold anything
-        raise UsageError(f"{key}={path}: not a checkpoint of a {kind} ({type(error).__name__})") from error
+        raise UsageError(
+            f"{key}={path}: not a checkpoint of a {kind} ({type(error).__name__})"
+        ) from error
 
 
 @contextmanager
@@ -127,16 +148,24 @@ def evaluating(net: nn.Module) -> Iterator[torch.device]:
 def forward_flops(net: nn.Module, *inputs: Tensor) -> int:
     """Floating-point operations of a forward pass in evaluation.
 
-    It counts products of matrices, including those of attention; a multiplication and the addition to its sum are two.
-    Gates, norms, activations and the look-up of embeddings are left out.
+    It counts products of matrices, including those of attention; a multiplication and the addition
+    to its sum are two. Gates, norms, activations and the look-up of embeddings are left out.
     """
-    # With gradients torch uses plain products, which the counter knows, instead of one operator per layer.
-    with evaluating(net), torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    # With gradients torch uses plain products, which the counter knows, instead of one operator per
+    # layer.
+    with (
+        evaluating(net),
+        torch.enable_grad(),
+        sdpa_kernel(SDPBackend.MATH),
+        FlopCounterMode(display=False) as counter,
+    ):
         net(*inputs)
     return int(counter.get_total_flops())
 
 
-def transformer_layers(width: int, heads: int, layers: int, dropout: float) -> nn.TransformerEncoder:
+def transformer_layers(
+    width: int, heads: int, layers: int, dropout: float
+) -> nn.TransformerEncoder:
     """A small pre-norm transformer encoder (Vaswani et al. 2017)."""
     layer = nn.TransformerEncoderLayer(
         width, heads, 2 * width, dropout, functional.gelu, batch_first=True, norm_first=True

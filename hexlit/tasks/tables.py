@@ -27,11 +27,12 @@ def read_table(
 ) -> pa.Table:
     """The columns `names` of the file `path`, one of `formats`.
 
-    The columns `texts` are texts as they were typed, such as 007, 1e5 or NA; empty cells are null. In a CSV file the
-    values of the others decide their type, and the texts `MISSING` are null.
+    The columns `texts` are texts as they were typed, such as 007, 1e5 or NA; empty cells are null.
+    In a CSV file the values of the others decide their type, and the texts `MISSING` are null.
 
     Raises:
-        UsageError: no such file, another format, a missing column, or no row; names the setting `key`.
+        UsageError: no such file, another format, a missing column, or no row; names the setting
+            `key`.
     """
     where = f"{key}={path}"
     if not path.is_file():
@@ -61,7 +62,9 @@ def read_table(
 
 
 def _read_csv(content: bytes, names: list[str], texts: list[str]) -> pa.Table:
-    """The columns `names` of the table in `content`. The `texts` among them are read apart, by rules of their own."""
+    """The columns `names` of the table in `content`.
+    The `texts` among them are read apart, by rules of their own.
+    """
     lines = pacsv.ParseOptions(newlines_in_values=True)
     typed = pacsv.ConvertOptions(
         column_types=dict.fromkeys(texts, pa.string()),
@@ -70,11 +73,15 @@ def _read_csv(content: bytes, names: list[str], texts: list[str]) -> pa.Table:
         include_columns=texts,
     )
     others = [name for name in names if name not in texts]
-    guessed = pacsv.ConvertOptions(null_values=MISSING, strings_can_be_null=True, include_columns=others)
+    guessed = pacsv.ConvertOptions(
+        null_values=MISSING, strings_can_be_null=True, include_columns=others
+    )
     columns: dict[str, pa.ChunkedArray] = {}
     for convert in (typed, guessed):
         if convert.include_columns:
-            table = pacsv.read_csv(pa.BufferReader(content), parse_options=lines, convert_options=convert)
+            table = pacsv.read_csv(
+                pa.BufferReader(content), parse_options=lines, convert_options=convert
+            )
             columns |= {name: table[name] for name in table.column_names}
     return pa.table(columns)
 
@@ -97,7 +104,9 @@ def _read_json_lines(path: Path, names: list[str]) -> pa.Table:
                 raise pa.ArrowInvalid(f"line {number}: {name} is no text")
             columns[name].append(value)
     if missing := [
-        name for name, values in columns.items() if values and not any(value is not None for value in values)
+        name
+        for name, values in columns.items()
+        if values and not any(value is not None for value in values)
     ]:
         raise KeyError(f"no line has the field {missing[0]}")
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})

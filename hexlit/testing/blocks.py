@@ -9,7 +9,8 @@ if TYPE_CHECKING:  # torch takes seconds to import, and the other suites need no
 
 
 class BlockConformance:
-    """The promises of a block of `net.block`, see `hexlit.nets.outside_blocks` and `hexlit.testing`.
+    """The promises of a block of `net.block`, see `hexlit.nets.outside_blocks` and
+    `hexlit.testing`.
 
     Attributes:
         sizes: boards to try.
@@ -42,7 +43,9 @@ class BlockConformance:
             block(self._features(size).requires_grad_()).square().sum().backward()
             for name, weight in block.named_parameters():
                 assert weight.grad is not None, f"on {size}x{size}: {name} has no gradient"
-                assert weight.grad.isfinite().all(), f"on {size}x{size}: the gradient of {name} is not finite"
+                assert weight.grad.isfinite().all(), (
+                    f"on {size}x{size}: the gradient of {name} is not finite"
+                )
 
     def test_an_answer_in_evaluation_depends_on_the_position_alone(self) -> None:
         """Not on the positions beside it, nor on what was asked before."""
@@ -51,7 +54,9 @@ class BlockConformance:
             x = self._features(size)
             whole = block(x)
             alike = self._differences(block(x[1:2]), whole[1:2]), self._differences(block(x), whole)
-            assert max(alike) <= self.tolerance, f"on {size}x{size}: answers differ by {max(alike):.2g}"
+            assert max(alike) <= self.tolerance, (
+                f"on {size}x{size}: answers differ by {max(alike):.2g}"
+            )
 
     def test_its_state_is_all_that_another_one_needs(self) -> None:
         """A checkpoint keeps the state; a network is built again for evaluation and given it."""
@@ -61,10 +66,14 @@ class BlockConformance:
         for size in self.sizes:
             x = self._features(size)
             off = self._differences(other(x), block(x))
-            assert off <= self.tolerance, f"on {size}x{size}: with the same state answers differ by {off:.2g}"
+            assert off <= self.tolerance, (
+                f"on {size}x{size}: with the same state answers differ by {off:.2g}"
+            )
 
     def _trained(self) -> "nn.Module":
-        """A block in evaluation after a few steps, so that its statistics are not those of a new one."""
+        """A block in evaluation after a few steps,
+        so that its statistics are not those of a new one.
+        """
         import torch
 
         block = self.make(self.config).train()
@@ -81,7 +90,9 @@ class BlockConformance:
         """The same `[4, C, size, size]` in every call."""
         import torch
 
-        return torch.rand(4, self.config.channels, size, size, generator=torch.Generator().manual_seed(size))
+        return torch.rand(
+            4, self.config.channels, size, size, generator=torch.Generator().manual_seed(size)
+        )
 
     def _differences(self, actual: "Tensor", expected: "Tensor") -> float:
         return (actual - expected).detach().abs().max().item()

@@ -35,7 +35,9 @@ class Positions(NamedTuple):
         return encode(self.cells, self.to_move, self.may_swap)
 
     def legal(self, actions: int) -> NDArray[np.bool_]:
-        """Whether an action of the board is legal, `[B, A]`; the swap, where there is one, comes last."""
+        """Whether an action of the board is legal,
+        `[B, A]`; the swap, where there is one, comes last.
+        """
         swap = np.tile(self.may_swap[:, None], (1, actions - self.cells.shape[1]))
         return np.concatenate([self.cells == 0, swap], axis=1)
 
@@ -47,7 +49,9 @@ class Positions(NamedTuple):
 def random_positions(
     size: int, count: int, seed: int, *, swap: bool = False, before_the_end: bool = False
 ) -> Positions:
-    """Positions of `count` random games: after any number of moves, or just before the winning one."""
+    """Positions of `count` random games:
+    after any number of moves, or just before the winning one.
+    """
     moves, lengths = np.zeros((count, size * size), np.int16), np.zeros(count, np.int16)
     random_games(count, seed, geometry(size), moves, empty_stones(1, size), lengths)
     random = np.random.default_rng(seed)
@@ -56,18 +60,22 @@ def random_positions(
         plies[0] = 1  # so that the swap is open once at least
     cells = np.zeros((count, size * size), np.int8)
     for row, length in enumerate(plies.tolist()):
-        cells[row, moves[row, :length]] = [BLACK if ply % 2 == 0 else WHITE for ply in range(length)]
+        cells[row, moves[row, :length]] = [
+            BLACK if ply % 2 == 0 else WHITE for ply in range(length)
+        ]
     to_move = np.where(plies % 2 == 0, BLACK, WHITE).astype(np.int8)
     return Positions(cells, to_move, (plies == 1) & swap)
 
 
 class EvaluatorConformance:
-    """The promises of `hexlit.search.evaluator.Evaluator`; see `hexlit.testing` for how to run them.
+    """The promises of `hexlit.search.evaluator.Evaluator`; see `hexlit.testing` for how to run
+    them.
 
     Attributes:
         sizes: boards to try.
         batch: positions a call, 2 at least.
-        tolerance: by how much an answer may differ where the same position stands elsewhere in a batch.
+        tolerance: by how much an answer may differ where the same position stands elsewhere in a
+            batch.
     """
 
     sizes: tuple[int, ...] = (2, 3, 5)
@@ -75,17 +83,23 @@ class EvaluatorConformance:
     tolerance = 1e-5
 
     def make(self, size: int, swap: bool, batch: int) -> Evaluator:
-        """An evaluator of `batch` positions a call on boards of `size`, with or without the swap action."""
+        """An evaluator of `batch` positions a call on boards of `size`,
+        with or without the swap action.
+        """
         raise NotImplementedError
 
     def test_policies_are_distributions_over_the_legal_actions(self) -> None:
-        """Every answer is written again, sums to 1, and is exactly 0 for what is illegal in the mover's frame."""
+        """Every answer is written again, sums to 1,
+        and is exactly 0 for what is illegal in the mover's frame.
+        """
         for size, swap, positions, evaluator in self._cases():
             policy, _ = _answers(evaluator, positions, size * size + swap)
             legal = _in_movers_frame(positions.legal(size * size + swap), positions.to_move, size)
             case = f"on {size}x{size}, swap={swap}"
             assert (policy >= 0).all(), f"{case}: a probability is below 0, or no number"
-            assert np.allclose(policy.sum(1), 1, atol=1e-3), f"{case}: policies sum to {policy.sum(1)}"
+            assert np.allclose(policy.sum(1), 1, atol=1e-3), (
+                f"{case}: policies sum to {policy.sum(1)}"
+            )
             assert not policy[~legal].any(), f"{case}: an illegal action has a probability"
 
     def test_values_lie_between_a_loss_and_a_win(self) -> None:
@@ -99,7 +113,9 @@ class EvaluatorConformance:
         for size, swap, positions, evaluator in self._cases():
             planes = positions.planes
             _evaluated(evaluator, planes, size * size + swap)
-            assert np.array_equal(planes, positions.planes), f"on {size}x{size}: the planes were changed"
+            assert np.array_equal(planes, positions.planes), (
+                f"on {size}x{size}: the planes were changed"
+            )
 
     def test_an_answer_depends_on_the_position_alone(self) -> None:
         """Not on its row, on the positions beside it, nor on what was asked before."""
@@ -111,12 +127,21 @@ class EvaluatorConformance:
             alike = _answers(evaluator, positions.rows(np.full(self.batch, 1)), actions)
             for whole, backwards, one in zip(first, turned, alike, strict=True):
                 case = f"on {size}x{size}, swap={swap}"
-                assert np.allclose(whole, backwards[order], atol=self.tolerance), f"{case}: the row matters"
-                assert np.allclose(one, whole[1], atol=self.tolerance), f"{case}: the rest of the batch matters"
+                assert np.allclose(whole, backwards[order], atol=self.tolerance), (
+                    f"{case}: the row matters"
+                )
+                assert np.allclose(one, whole[1], atol=self.tolerance), (
+                    f"{case}: the rest of the batch matters"
+                )
 
     def _cases(self) -> list[tuple[int, bool, Positions, Evaluator]]:
         return [
-            (size, swap, random_positions(size, self.batch, size, swap=swap), self.make(size, swap, self.batch))
+            (
+                size,
+                swap,
+                random_positions(size, self.batch, size, swap=swap),
+                self.make(size, swap, self.batch),
+            )
             for size in self.sizes
             for swap in (False, True)
         ]
@@ -137,5 +162,7 @@ def _evaluated(evaluator: Evaluator, planes: NDArray[np.int8], actions: int) -> 
     return policy, value
 
 
-def _in_movers_frame(legal: NDArray[np.bool_], to_move: NDArray[np.int8], size: int) -> NDArray[np.bool_]:
+def _in_movers_frame(
+    legal: NDArray[np.bool_], to_move: NDArray[np.int8], size: int
+) -> NDArray[np.bool_]:
     return frame_maps(legal, to_move, size)

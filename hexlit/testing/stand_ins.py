@@ -13,8 +13,8 @@ from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
 class KeyedEvaluator:
     """Stands in for a network: continuous policies and values made from a digest of each position.
 
-    They come from SHAKE-256 and elementary arithmetic, so no version of NumPy changes them. Illegal actions get
-    weight, too: a search has to leave them out itself.
+    They come from SHAKE-256 and elementary arithmetic, so no version of NumPy changes them. Illegal
+    actions get weight, too: a search has to leave them out itself.
     """
 
     salt: bytes = b""
@@ -23,7 +23,9 @@ class KeyedEvaluator:
     seen: set[tuple[int, bool]] = field(default_factory=set)
     """(stones, whether the mover may swap) of everything that was asked for."""
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         """See `hexlit.search.evaluator.Evaluator`, but for the illegal actions."""
         for row, position in enumerate(planes):
             actions = policy.shape[1]

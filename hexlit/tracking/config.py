@@ -16,8 +16,9 @@ class WandbConfig(Settings, section="logger.wandb"):
     """
 
     mode: str | None = one_of(MODES, None)
-    """Mode. Without a key or a network online falls back to offline, with a warning. Null: WANDB_DISABLED, WANDB_MODE,
-    else offline."""
+    """Mode. Without a key or a network online falls back to offline, with a warning. Null:
+    WANDB_DISABLED, WANDB_MODE, else offline.
+    """
     project: str | None = None
     """Name of the project. Null: WANDB_PROJECT, else hexlit."""
     entity: str | None = None
@@ -29,15 +30,19 @@ class WandbConfig(Settings, section="logger.wandb"):
     tags: list[str] = field(default_factory=list)
     """Further tags of the run. Empty: WANDB_TAGS, separated by commas."""
     artifacts: bool = True
-    """Whether to log checkpoints and their training data as artifacts; trials of a sweep never do."""
+    """Whether to log checkpoints and their training data as artifacts;
+    trials of a sweep never do.
+    """
     media: bool = True
     """Whether to log pictures and tables at every evaluation."""
     init_timeout: float | None = number(None, "(0, inf)", unit="seconds")
-    """Longest wait for the server, in seconds; then the run falls back to offline. Null: WANDB_INIT_TIMEOUT, else
-    30.
+    """Longest wait for the server, in seconds; then the run falls back to offline. Null:
+    WANDB_INIT_TIMEOUT, else 30.
     """
     finish_timeout: float = number(300.0, "(0, inf)", unit="seconds")
-    """Longest wait for the upload at the end, in seconds; the rest stays on disk for `wandb sync`."""
+    """Longest wait for the upload at the end,
+    in seconds; the rest stays on disk for `wandb sync`.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -17,7 +17,8 @@ _MODE_NAMES = {"dryrun": "offline", "run": "online"}  # W&B's older names
 
 
 def resolved(config: WandbConfig, environment: Mapping[str, str]) -> WandbConfig:
-    """`config` completed from `environment`, as W&B reads it; mode, project and timeout are never None.
+    """`config` completed from `environment`, as W&B reads it; mode, project and timeout are never
+    None.
 
     Raises:
         ValueError, wandb.Error: a variable has a value that W&B does not accept.
@@ -52,7 +53,9 @@ def has_credentials() -> bool:
     if settings.base_url == wandb.Settings.model_fields["base_url"].default:
         hosts.add("api.wandb.ai")  # the public service answers under both names
     named = os.environ.get("NETRC")
-    for path in [Path(named).expanduser()] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]:
+    for path in (
+        [Path(named).expanduser()] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]
+    ):
         with suppress(OSError, netrc.NetrcParseError):
             return any(map(netrc.netrc(path).authenticators, hosts))
     return False

@@ -1,4 +1,6 @@
-"""The W&B run of a folder: the file `wandb.json` names it, so that a resumed run continues its own."""
+"""The W&B run of a folder: the file `wandb.json` names it,
+so that a resumed run continues its own.
+"""
 
 import re
 import secrets
@@ -26,7 +28,9 @@ class Identity:
         return f"{kind}-{self.id}"
 
 
-def new_identity(name: str, project: str, entity: str | None, run_id: str | None = None) -> Identity:
+def new_identity(
+    name: str, project: str, entity: str | None, run_id: str | None = None
+) -> Identity:
     """The identity of a new run; `run_id` None makes a unique id."""
     slug = re.sub(r"[^\w-]+", "-", name)[:_LONGEST].strip("-")
     return Identity(run_id or f"{slug}-{secrets.token_hex(3)}", name, project, entity)

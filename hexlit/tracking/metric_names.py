@@ -1,4 +1,6 @@
-"""The names of metrics: dots in `metrics.csv`, groups in Weights & Biases and TensorBoard. One table maps them."""
+"""The names of metrics: dots in `metrics.csv`,
+groups in Weights & Biases and TensorBoard. One table maps them.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,10 +16,13 @@ class Metric:
     name: str
     """Dotted name, or a pattern of them such as `val.*_accuracy`."""
     shown: str | None = None
-    """Grouped name; a `*` at its end is the text that the `*` of `name` matched. None: the first dot becomes the slash
-    after the group."""
+    """Grouped name; a `*` at its end is the text that the `*` of `name` matched. None: the first
+    dot becomes the slash after the group.
+    """
     best: str | None = None
-    """Whether the highest (`max`) or the lowest (`min`) value is the best; None: neither end is better."""
+    """Whether the highest (`max`) or the lowest (`min`) value is the best;
+    None: neither end is better.
+    """
     axis: bool = False
     """Whether it only grows, so that charts can be drawn over it."""
 
@@ -44,7 +49,14 @@ class MetricTable:
 
     def grouped(self, name: str) -> str:
         """The name in groups, such as `train/loss` for `train.loss`; names without a dot stay."""
-        line = next((line for line in self._lines if line.shown is not None and fnmatchcase(name, line.name)), None)
+        line = next(
+            (
+                line
+                for line in self._lines
+                if line.shown is not None and fnmatchcase(name, line.name)
+            ),
+            None,
+        )
         if line is None or line.shown is None:
             return name.replace(".", "/", 1)
         if not line.shown.endswith("*"):
@@ -53,10 +65,16 @@ class MetricTable:
 
     def best(self, name: str) -> str | None:
         """`max` or `min` if that value of the metric with this dotted name is the best."""
-        result = (line.best for line in self._lines if line.best is not None and fnmatchcase(name, line.name))
+        result = (
+            line.best
+            for line in self._lines
+            if line.best is not None and fnmatchcase(name, line.name)
+        )
         return next(result, None)
 
     @property
     def axes(self) -> list[str]:
         """Grouped names of the axes for charts, the common ones first."""
-        return [self.grouped(line.name) for line in (*SHARED, *self._lines[: -len(SHARED)]) if line.axis]
+        return [
+            self.grouped(line.name) for line in (*SHARED, *self._lines[: -len(SHARED)]) if line.axis
+        ]

@@ -1,4 +1,6 @@
-"""Opens the W&B run of a folder: never a prompt, never a long wait, the same run again when it is resumed."""
+"""Opens the W&B run of a folder: never a prompt,
+never a long wait, the same run again when it is resumed.
+"""
 
 import logging
 import os
@@ -30,11 +32,13 @@ def open_run(
     resumed: bool = False,
     own_name: bool = False,
 ) -> TrackedRun | None:
-    """The W&B run of `folder`, where its files lie too; None where W&B is disabled, or fails, which is a warning.
+    """The W&B run of `folder`, where its files lie too; None where W&B is disabled, or fails, which
+    is a warning.
 
-    `config` is completed from the environment. `kind` is W&B's type of job, such as `train`; `tags` come before the
-    configured ones; `facts` are the run's configuration. A `resumed` run continues the one that the folder names. With
-    `own_name` the run keeps `name`, and an id of its own, whatever the environment says: trials share one environment.
+    `config` is completed from the environment. `kind` is W&B's type of job, such as `train`; `tags`
+    come before the configured ones; `facts` are the run's configuration. A `resumed` run continues
+    the one that the folder names. With `own_name` the run keeps `name`, and an id of its own,
+    whatever the environment says: trials share one environment.
     """
     if config.mode == "disabled":
         return None
@@ -57,15 +61,26 @@ def open_run(
         place = Path(os.environ.get("WANDB_DIR") or folder).expanduser()
         place.mkdir(parents=True, exist_ok=True)
         run, identity = _init(asked, identity, place, kind, [*tags, *asked.tags], dict(facts or {}))
-    except Exception as error:  # of W&B, its settings in the environment, or its folders: never the end of a run
-        _log.warning("W&B: %s: %s; nothing is logged there", type(error).__name__, " ".join(str(error).split()))
+    except (
+        Exception
+    ) as error:  # of W&B, its settings in the environment, or its folders: never the end of a run
+        _log.warning(
+            "W&B: %s: %s; nothing is logged there",
+            type(error).__name__,
+            " ".join(str(error).split()),
+        )
         return None
     write_identity(folder, identity)
     return TrackedRun(run, identity, artifacts=asked.artifacts, media=asked.media)
 
 
 def _init(
-    config: WandbConfig, identity: Identity, place: Path, kind: str, tags: list[str], facts: dict[str, Any]
+    config: WandbConfig,
+    identity: Identity,
+    place: Path,
+    kind: str,
+    tags: list[str],
+    facts: dict[str, Any],
 ) -> tuple[Any, Identity]:
     """The open run: online if requested and possible, else offline."""
     import wandb
@@ -82,25 +97,37 @@ def _init(
         "resume": os.environ.get("WANDB_RESUME") or "allow",
     }
     if config.mode == "online":
-        reason = None if has_credentials() else "no API key was found (`wandb login` or WANDB_API_KEY)"
+        reason = (
+            None if has_credentials() else "no API key was found (`wandb login` or WANDB_API_KEY)"
+        )
         if reason is None:
             try:
-                return wandb.init(mode="online", id=identity.id, settings=_settings(config), **arguments), identity
+                return wandb.init(
+                    mode="online", id=identity.id, settings=_settings(config), **arguments
+                ), identity
             except (wandb.Error, OSError) as error:
                 lines = str(error).strip().splitlines()
                 reason = f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
-                identity = replace(identity, id=f"{identity.id}-offline")  # the attempt still holds its id
+                identity = replace(
+                    identity, id=f"{identity.id}-offline"
+                )  # the attempt still holds its id
         _log.warning(
-            "W&B online: %s; continuing offline, `wandb sync` uploads the run from %s later", reason, place / "wandb"
+            "W&B online: %s; continuing offline, `wandb sync` uploads the run from %s later",
+            reason,
+            place / "wandb",
         )
-    return wandb.init(mode="offline", id=identity.id, settings=_settings(config), **arguments), identity
+    return wandb.init(
+        mode="offline", id=identity.id, settings=_settings(config), **arguments
+    ), identity
 
 
 def _settings(config: WandbConfig) -> Any:
     import wandb
 
     quiet: dict[str, Any] = {"silent": True, "console": "off"}
-    asked = {name: value for name, value in quiet.items() if f"WANDB_{name.upper()}" not in os.environ}
+    asked = {
+        name: value for name, value in quiet.items() if f"WANDB_{name.upper()}" not in os.environ
+    }
     if FLUSH in wandb.Settings.model_fields:  # W&B guarantees no setting whose name begins with x_
         asked[FLUSH] = FLUSHED_EVERY
     return wandb.Settings(

@@ -23,12 +23,17 @@ def versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
 def git_state() -> dict[str, Any] | None:
     """`commit` of the repository that holds this code, and whether it is `dirty`.
 
-    None if the code is in no repository (an installed wheel), without git, and with WANDB_DISABLE_GIT.
+    None if the code is in no repository (an installed wheel), without git, and with
+    WANDB_DISABLE_GIT.
     """
     if os.environ.get("WANDB_DISABLE_GIT", "").lower() in ("1", "true"):
         return None
-    # A wheel may be installed below a repository of the user's, whose commit says nothing about this code.
-    if _git("ls-files", "--error-unmatch", "__init__.py") is None or (commit := _git("rev-parse", "HEAD")) is None:
+    # A wheel may be installed below a repository of the user's, whose commit says nothing about
+    # this code.
+    if (
+        _git("ls-files", "--error-unmatch", "__init__.py") is None
+        or (commit := _git("rev-parse", "HEAD")) is None
+    ):
         return None
     return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "--untracked-files=no"))}
 
@@ -38,7 +43,12 @@ def _git(*arguments: str) -> str | None:
     command = ["git", "-C", str(_PACKAGE), *arguments]
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=_LONGEST
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_LONGEST,
         )
     except (OSError, subprocess.SubprocessError):
         return None

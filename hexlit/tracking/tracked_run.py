@@ -35,11 +35,15 @@ class Files:
 P = ParamSpec("P")
 Method = Callable[Concatenate["TrackedRun", P], None]
 STAGING = "WANDB_DATA_DIR"
-"""W&B's variable for the folder where it copies files before it uploads them; by default below the home folder."""
+"""W&B's variable for the folder where it copies files before it uploads them;
+by default below the home folder.
+"""
 
 
 def harmless(part: str) -> Callable[[Method[P]], Method[P]]:
-    """A method for a `part` of the logging, whose first error ends that part with a warning, and nothing else."""
+    """A method for a `part` of the logging,
+    whose first error ends that part with a warning, and nothing else.
+    """
 
     def protected(method: Method[P]) -> Method[P]:
         @wraps(method)
@@ -60,9 +64,11 @@ def harmless(part: str) -> Callable[[Method[P]], Method[P]]:
 
 
 class TrackedRun:
-    """One run on Weights & Biases, online or offline. Everything is written by W&B's own process; nothing waits.
+    """One run on Weights & Biases, online or offline. Everything is written by W&B's own process;
+    nothing waits.
 
-    An error of W&B, such as a folder that cannot be written, becomes a warning and ends that part of the logging.
+    An error of W&B, such as a folder that cannot be written, becomes a warning and ends that part
+    of the logging.
 
     Attributes:
         run: W&B's own object.
@@ -72,7 +78,9 @@ class TrackedRun:
         failed: the parts of the logging that W&B has failed in.
     """
 
-    def __init__(self, run: Any, identity: Identity, *, artifacts: bool = True, media: bool = True) -> None:
+    def __init__(
+        self, run: Any, identity: Identity, *, artifacts: bool = True, media: bool = True
+    ) -> None:
         """Take over the open `run`."""
         self.run = run
         self.identity = identity
@@ -83,7 +91,9 @@ class TrackedRun:
 
     @contextlib.contextmanager
     def staging(self) -> Iterator[None]:
-        """Within the block W&B copies files into the run's folder, unless the environment names another."""
+        """Within the block W&B copies files into the run's folder,
+        unless the environment names another.
+        """
         folder = os.environ.get(STAGING) or str(Path(self.run.settings.sync_dir) / "staging")
         with patch.dict(os.environ, {STAGING: folder}):
             yield
@@ -92,7 +102,9 @@ class TrackedRun:
     def define_axes(self, axes: Sequence[str], default: str = EPOCH) -> None:
         """Let charts be drawn over any of `axes`; by default over `default`."""
         for axis in axes:
-            self.run.define_metric(axis, summary="last", step_metric=None if axis == default else default)
+            self.run.define_metric(
+                axis, summary="last", step_metric=None if axis == default else default
+            )
         self.run.define_metric("*", step_metric=default)
 
     @harmless("axes")
@@ -114,8 +126,12 @@ class TrackedRun:
             self._open_row = False
 
     @harmless("notes")
-    def note(self, *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None) -> None:
-        """Put entries into the configuration and the summary; existing ones of the same name are replaced."""
+    def note(
+        self, *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None
+    ) -> None:
+        """Put entries into the configuration and the summary;
+        existing ones of the same name are replaced.
+        """
         if config:
             self.run.config.update(dict(config), allow_val_change=True)
         if summary:
@@ -130,19 +146,28 @@ class TrackedRun:
             self.log({name: wandb.Html(svg)}, step)
 
     @harmless("media")
-    def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], step: int) -> None:
-        """Log a table with the row of `step`; a cell may be a picture, an SVG. Nothing if media are turned off."""
+    def table(
+        self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], step: int
+    ) -> None:
+        """Log a table with the row of `step`; a cell may be a picture,
+        an SVG. Nothing if media are turned off.
+        """
         if self.media:
             import wandb
 
-            cells = [[wandb.Html(cell) if str(cell).startswith("<svg") else cell for cell in row] for row in rows]
+            cells = [
+                [wandb.Html(cell) if str(cell).startswith("<svg") else cell for cell in row]
+                for row in rows
+            ]
             self.log({name: wandb.Table(columns=list(columns), data=cells)}, step)
 
     @harmless("artifacts")
     def made(self, files: Files) -> None:
         """Log the run's products; nothing if artifacts are turned off, or there is no file."""
         if self.artifacts and files.paths:
-            self.run.log_artifact(self._artifact(files), aliases=list(files.aliases))  # and `latest`
+            self.run.log_artifact(
+                self._artifact(files), aliases=list(files.aliases)
+            )  # and `latest`
 
     @harmless("artifacts")
     def used(self, files: Files) -> None:
@@ -152,13 +177,20 @@ class TrackedRun:
         """
         if not self.artifacts or not files.paths:
             return
-        # `use_artifact` asks the server, so it refuses offline runs and waits in online ones. This call is what it does
-        # with an artifact that was never uploaded, and it works in both.
+        # `use_artifact` asks the server, so it refuses offline runs and waits in online ones. This
+        # call is what it does with an artifact that was never uploaded, and it works in both.
         log = getattr(self.run, "_log_artifact", None)
         if log is None:
-            _log.warning("this version of wandb cannot log what a run has used; %s is left out", files.name)
+            _log.warning(
+                "this version of wandb cannot log what a run has used; %s is left out", files.name
+            )
             return
-        log(self._artifact(files), aliases=list(files.aliases), is_user_created=True, use_after_commit=True)
+        log(
+            self._artifact(files),
+            aliases=list(files.aliases),
+            is_user_created=True,
+            use_after_commit=True,
+        )
 
     @harmless("records")
     def finish(self, failed: bool = False) -> None:
@@ -174,16 +206,21 @@ class TrackedRun:
                 artifact.add_reference(path.resolve().as_uri(), name=path.name)
             else:
                 kept = self._kept(files, path)
-                # Neither a temporary name nor a copy in a cache, and nothing to protect from changes.
+                # Neither a temporary name nor a copy in a cache, and nothing to protect from
+                # changes.
                 artifact.add_file(str(kept), path.name, False, True, "immutable")
         return artifact
 
     def _kept(self, files: Files, path: Path) -> Path:
-        """A second name of the file below the run's W&B folder, whose content stays when `path` is replaced.
+        """A second name of the file below the run's W&B folder, whose content stays when `path` is
+        replaced.
 
-        Files are replaced by renaming, never changed, so a link is enough; W&B would copy it into the home folder.
+        Files are replaced by renaming, never changed, so a link is enough; W&B would copy it into
+        the home folder.
         """
-        folder = Path(self.run.settings.sync_dir) / "artifacts" / "-".join([files.kind, *files.aliases])
+        folder = (
+            Path(self.run.settings.sync_dir) / "artifacts" / "-".join([files.kind, *files.aliases])
+        )
         folder.mkdir(parents=True, exist_ok=True)
         kept = folder / path.name
         with contextlib.suppress(FileNotFoundError):

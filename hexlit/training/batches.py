@@ -29,7 +29,9 @@ def parts_of(batch: Any, most: int) -> Iterator[Any]:
 
 def equal_parts_of(batch: Any, count: int) -> Iterator[Any]:
     """A batch in `count` parts of equal size, give or take one example."""
-    for part in zip(*(torch.tensor_split(tensor, count) for tensor in tensors_of(batch)), strict=True):
+    for part in zip(
+        *(torch.tensor_split(tensor, count) for tensor in tensors_of(batch)), strict=True
+    ):
         yield _like(batch, part)
 
 

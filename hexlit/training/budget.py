@@ -13,7 +13,8 @@ log = logging.getLogger(__name__)
 
 
 class Budget(L.Callback):
-    """Ends training before an epoch that would exceed the rest of the budget; the last epoch is its measure.
+    """Ends training before an epoch that would exceed the rest of the budget; the last epoch is its
+    measure.
 
     Says once, after three epochs, if the budget will not reach to the last epoch.
 
@@ -43,7 +44,9 @@ class Budget(L.Callback):
         self._end_in_time(trainer)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop if the rest is less than this epoch took. Runs before the evaluation, which then is the final one."""
+        """Stop if the rest is less than this epoch took.
+        Runs before the evaluation, which then is the final one.
+        """
         share = broadcast(self._used()) / self._limit
         self._took, self.share = share - self.share, share
         self._end_in_time(trainer)
@@ -68,10 +71,20 @@ class Budget(L.Callback):
             self.ended = trainer.should_stop = True
 
 
-def budgets_of(config: TrainerConfig, seconds: Callable[[], float], flops: Callable[[], float]) -> list[Budget]:
-    """The budgets that `config` sets; `seconds()` of this session and `flops()` of the run are spent so far."""
-    time = None if config.max_seconds is None else Budget("trainer.max_time", config.max_seconds, seconds)
-    operations = None if config.max_flops is None else Budget("trainer.max_flops", config.max_flops, flops)
+def budgets_of(
+    config: TrainerConfig, seconds: Callable[[], float], flops: Callable[[], float]
+) -> list[Budget]:
+    """The budgets that `config` sets;
+    `seconds()` of this session and `flops()` of the run are spent so far.
+    """
+    time = (
+        None
+        if config.max_seconds is None
+        else Budget("trainer.max_time", config.max_seconds, seconds)
+    )
+    operations = (
+        None if config.max_flops is None else Budget("trainer.max_flops", config.max_flops, flops)
+    )
     return [budget for budget in (time, operations) if budget is not None]
 
 
@@ -81,5 +94,10 @@ def budgets(trainer: L.Trainer) -> list[Budget]:
 
 
 def progress(trainer: L.Trainer, epochs: int) -> float:
-    """Progress of a run after `epochs` epochs, 0 to 1: the largest share, of its epochs or of one of its budgets."""
-    return min(1.0, max([epochs / (trainer.max_epochs or 1), *(budget.share for budget in budgets(trainer))]))
+    """Progress of a run after `epochs` epochs, 0 to 1:
+    the largest share, of its epochs or of one of its budgets.
+    """
+    return min(
+        1.0,
+        max([epochs / (trainer.max_epochs or 1), *(budget.share for budget in budgets(trainer))]),
+    )

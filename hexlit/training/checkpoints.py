@@ -1,4 +1,6 @@
-"""The checkpoints of a run on disk: written beside their place, then renamed; checked when they are read."""
+"""The checkpoints of a run on disk: written beside their place,
+then renamed; checked when they are read.
+"""
 
 import io
 import re
@@ -25,8 +27,8 @@ AVERAGED, TRAINED = "average.module.", "net."
 class WholeCheckpoints(TorchCheckpointIO):
     """Writes and reads the checkpoints of Lightning.
 
-    Lightning's own way writes to `$TMPDIR` and moves the file. On another file system that copies it over the old
-    checkpoint. Here the old one stays until the new one is on disk.
+    Lightning's own way writes to `$TMPDIR` and moves the file. On another file system that copies
+    it over the old checkpoint. Here the old one stays until the new one is on disk.
     """
 
     def __init__(self, saved: Callable[[Path], None] = lambda path: None) -> None:
@@ -34,20 +36,26 @@ class WholeCheckpoints(TorchCheckpointIO):
         super().__init__()
         self._saved = saved
 
-    def save_checkpoint(self, checkpoint: Mapping[str, Any], path: Any, storage_options: Any | None = None) -> None:
+    def save_checkpoint(
+        self, checkpoint: Mapping[str, Any], path: Any, storage_options: Any | None = None
+    ) -> None:
         """Write `checkpoint` to `path`, whole or not at all; raises `OSError` if that fails."""
         save_whole(dict(checkpoint), Path(path))
         self._saved(Path(path))
 
-    def load_checkpoint(self, path: Any, map_location: Any | None = None, weights_only: bool | None = None) -> Any:
+    def load_checkpoint(
+        self, path: Any, map_location: Any | None = None, weights_only: bool | None = None
+    ) -> Any:
         return read_checkpoint(Path(path))
 
 
 def save_whole(content: Any, path: Path) -> None:
-    """Write `torch.save`'s form of `content` to `path`, whole or not at all; raises `OSError` if that fails.
+    """Write `torch.save`'s form of `content` to `path`, whole or not at all; raises `OSError` if
+    that fails.
 
     Raises:
-        UsageError: it holds what `read_checkpoint` would not read, such as the state of somebody's callback.
+        UsageError: it holds what `read_checkpoint` would not read, such as the state of somebody's
+            callback.
     """
     # Into memory first: a full disk is then an ordinary OSError, not one inside torch's own writer.
     written = io.BytesIO()
@@ -64,11 +72,12 @@ def save_whole(content: Any, path: Path) -> None:
 def read_checkpoint(path: Path, key: str | None = None) -> dict[str, Any]:
     """The content of a checkpoint, on the CPU.
 
-    Every part of the file is compared with its checksum, which torch does not do; about 1 GB/s. `key` is the setting
-    that names the file; None where no setting does.
+    Every part of the file is compared with its checksum, which torch does not do; about 1 GB/s.
+    `key` is the setting that names the file; None where no setting does.
 
     Raises:
-        UsageError: there is no such file, bytes of it are missing or changed, or it is no checkpoint.
+        UsageError: there is no such file, bytes of it are missing or changed, or it is no
+            checkpoint.
     """
     where = path if key is None else f"{key}={path}"
     if not path.is_file():
@@ -86,7 +95,9 @@ def read_checkpoint(path: Path, key: str | None = None) -> dict[str, Any]:
 
 
 def _why_unread(error: Exception) -> str:
-    """Why `error` came out of reading a checkpoint; torch's own text on `weights_only` has several lines."""
+    """Why `error` came out of reading a checkpoint;
+    torch's own text on `weights_only` has several lines.
+    """
     message = str(error)
     if not message.startswith("Weights only load failed"):
         first_line = message.partition("\n")[0]
@@ -96,17 +107,29 @@ def _why_unread(error: Exception) -> str:
     return f"a checkpoint holds tensors and plain values alone, and this one has {content}"
 
 
-def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], section: str = "") -> None:
-    """Raise `UsageError` if a setting of `section` differs from its value `was` in the run in `folder`."""
+def check_same(
+    folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], section: str = ""
+) -> None:
+    """Raise `UsageError` if a setting of `section`
+    differs from its value `was` in the run in `folder`.
+    """
     for name, value in now.items():
         key = f"{section}{name}"
         if isinstance(value, dict):
             check_same(folder, was[name], value, f"{key}.")
         elif (before := was.get(name)) != value:
-            raise UsageError(f"{key}={value}: the run in {folder} was started with {key}={before}; keep it to resume")
+            raise UsageError(
+                f"{key}={value}: the run in {folder} was started with {key}={before}; keep it to resume"
+            )
 
 
 def weights_in_use(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The network's own state within that of its module: the averaged weights where there are any."""
+    """The network's own state within that of its module:
+    the averaged weights where there are any.
+    """
     prefix = AVERAGED if any(name.startswith(AVERAGED) for name in state) else TRAINED
-    return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in state.items()
+        if name.startswith(prefix)
+    }

@@ -1,4 +1,6 @@
-"""The sections `trainer`, `optimizer` and `logger` of the configuration. Nothing heavy is imported here."""
+"""The sections `trainer`, `optimizer` and `logger` of the configuration.
+Nothing heavy is imported here.
+"""
 
 import re
 import time
@@ -20,32 +22,44 @@ class OptimizerConfig(Settings, section="optimizer"):
     """How the weights are updated."""
 
     name: str = one_of(OPTIMIZERS, "adamw")
-    """Optimizer. `adamw`: 8 bytes of state per parameter. `sgd`: with Nesterov momentum, 4 bytes. `adamw_bf16`: AdamW
-    with moments in bfloat16, 4 bytes. `adafactor`: steps relative to the parameters, hardly any state."""
+    """Optimizer. `adamw`: 8 bytes of state per parameter. `sgd`: with Nesterov momentum, 4 bytes.
+    `adamw_bf16`: AdamW with moments in bfloat16, 4 bytes. `adafactor`: steps relative to the
+    parameters, hardly any state.
+    """
     lr: float = number(2e-3, "(0, inf)")
     """Learning rate at its highest."""
     lr_scaling: str = one_of(("none", "linear", "sqrt"), "none")
-    """Scaling of `lr`, meant for `lr_batch` examples a step, to the batch of the run. `none`, `linear` (by
-    batch / lr_batch, Goyal et al. 2017) or `sqrt` (by its square root, which suits adamw; Malladi et al. 2022)."""
+    """Scaling of `lr`, meant for `lr_batch` examples a step, to the batch of the run. `none`,
+    `linear` (by batch / lr_batch, Goyal et al. 2017) or `sqrt` (by its square root, which suits
+    adamw; Malladi et al. 2022).
+    """
     lr_batch: int = number(512, "[1, inf)")
     """Batch size that `lr` is meant for, in examples per step."""
     weight_decay: float = number(1e-4, "[0, inf)")
-    """Weight decay of matrices and kernels: L2 for sgd, decoupled otherwise. Biases and norms have none."""
+    """Weight decay of matrices and kernels: L2 for sgd,
+    decoupled otherwise. Biases and norms have none.
+    """
     momentum: float | None = number(None, "[0, 1)")
     """Momentum of sgd; first beta of adamw and adamw_bf16. None: 0.9. adafactor has none."""
     schedule: str = one_of(("cosine", "constant"), "cosine")
-    """Course of the learning rate: `cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays."""
+    """Course of the learning rate:
+    `cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays.
+    """
     final_lr_share: float = number(0.05, "(0, 1]")
     """Learning rate at the end of the cosine, as a share of `lr`."""
     decay_share: float = number(1.0, "(0, 1]")
-    """Share of the run during the fall of the cosine; afterwards the rate stays at `final_lr_share` of `lr`."""
+    """Share of the run during the fall of the cosine;
+    afterwards the rate stays at `final_lr_share` of `lr`.
+    """
     warmup_steps: int = number(100, "[0, inf)")
     """Length of the linear rise of the learning rate to `lr`, in steps."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.momentum is not None and self.name == "adafactor":
-            raise UsageError(f"optimizer.momentum={self.momentum}: optimizer.name=adafactor has no momentum")
+            raise UsageError(
+                f"optimizer.momentum={self.momentum}: optimizer.name=adafactor has no momentum"
+            )
 
 
 @dataclass
@@ -55,17 +69,24 @@ class TrainerConfig(Settings, section="trainer"):
     max_epochs: int = number(40, "[1, inf)")
     """Number of epochs. An epoch of self-play is self-play, optimisation and evaluation."""
     max_time: str | None = None
-    """Time limit of a run, `hours:minutes:seconds` or `days:hours:minutes:seconds`: no epoch begins after it. A resumed
-    run gets the full time again. A run that cannot finish all its epochs says so early. None: no limit."""
+    """Time limit of a run, `hours:minutes:seconds` or `days:hours:minutes:seconds`: no epoch begins
+    after it. A resumed run gets the full time again. A run that cannot finish all its epochs says
+    so early. None: no limit.
+    """
     max_flops: float | None = number(None, "(0, inf)")
-    """Limit of floating-point operations, such as 1e15: no epoch begins after it. Training counts, and also the
-    network's work when it makes its own data. Evaluation and validation do not count. Unlike `max_time` it ends the
-    same run at the same epoch on every machine."""
+    """Limit of floating-point operations, such as 1e15: no epoch begins after it. Training counts,
+    and also the network's work when it makes its own data. Evaluation and validation do not count.
+    Unlike `max_time` it ends the same run at the same epoch on every machine.
+    """
     patience: int | None = number(None, "[1, inf)")
-    """Measured epochs without a better `monitor` before training ends. The run then ends with the weights of its best
-    epoch, also if it ends for another reason. None: never stop early, and keep the weights of the last epoch."""
+    """Measured epochs without a better `monitor` before training ends. The run then ends with the
+    weights of its best epoch, also if it ends for another reason. None: never stop early, and keep
+    the weights of the last epoch.
+    """
     monitor: str = "train.loss"
-    """Metric, a column of metrics.csv, that decides the best epoch for `patience` and `best.ckpt`."""
+    """Metric, a column of metrics.csv,
+    that decides the best epoch for `patience` and `best.ckpt`.
+    """
     monitor_mode: str = one_of(("max", "min"), "min")
     """Whether the highest (`max`) or the lowest (`min`) value of `monitor` is the best."""
     gradient_clip: float = number(5.0, "[0, inf)")
@@ -75,8 +96,12 @@ class TrainerConfig(Settings, section="trainer"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.max_time is not None and not re.fullmatch(r"(\d+:)?\d+:\d{1,2}:\d{1,2}", self.max_time):
-            raise UsageError(f"trainer.max_time={self.max_time}: write hours:minutes:seconds, such as 00:30:00")
+        if self.max_time is not None and not re.fullmatch(
+            r"(\d+:)?\d+:\d{1,2}:\d{1,2}", self.max_time
+        ):
+            raise UsageError(
+                f"trainer.max_time={self.max_time}: write hours:minutes:seconds, such as 00:30:00"
+            )
 
     @property
     def max_seconds(self) -> float | None:
@@ -84,7 +109,10 @@ class TrainerConfig(Settings, section="trainer"):
         if self.max_time is None:
             return None
         seconds, *larger = (int(part) for part in reversed(self.max_time.split(":")))
-        return float(seconds + sum(part * unit for part, unit in zip(larger, (60, 3600, 86400), strict=False)))
+        return float(
+            seconds
+            + sum(part * unit for part, unit in zip(larger, (60, 3600, 86400), strict=False))
+        )
 
 
 @dataclass
@@ -93,7 +121,9 @@ class LoggerConfig(Settings, section="logger"):
 
     wandb: WandbConfig = field(default_factory=WandbConfig)
     tensorboard: bool = False
-    """Whether to write TensorBoard event files to `tensorboard/` in the run's folder (extra `tensorboard`)."""
+    """Whether to write TensorBoard event files to
+    `tensorboard/` in the run's folder (extra `tensorboard`).
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,7 +144,9 @@ class RunOptions:
     trial: bool = False
     """Whether it is a trial of a sweep; see `hexlit.training.task.Session`."""
     given_up: Callable[[], bool] = lambda: False
-    """Whether the result does not matter, as of a pruned trial: then it is not measured again after the last epoch."""
+    """Whether the result does not matter, as of a pruned trial:
+    then it is not measured again after the last epoch.
+    """
     saved: Callable[[Path], None] = lambda path: None
     """Called after each checkpoint that has been written and checked."""
     facts: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,9 @@
-"""What a Trainer is told of devices: their number and processes (Lightning's DDP), and the precision.
+"""What a Trainer is told of devices: their number and processes (Lightning's DDP), and the
+precision.
 
-torch's wrapper averages gradients while they are computed. It is left out: a step has several backward passes, and
-ranks may have different numbers of examples. `TrainedModule` adds the gradients up once per step instead.
+torch's wrapper averages gradients while they are computed. It is left out: a step has several
+backward passes, and ranks may have different numbers of examples. `TrainedModule` adds the
+gradients up once per step instead.
 """
 
 import socket
@@ -25,7 +27,9 @@ class StartedRanks(LightningEnvironment):
     """The ranks of a run, started by torchrun, srun or hexlit."""
 
     def __init__(self, ranks: Ranks, sees_own_card: bool) -> None:
-        """`ranks` gives the place of this process; it may see no card but its own, as if it had a machine to itself."""
+        """`ranks` gives the place of this process;
+        it may see no card but its own, as if it had a machine to itself.
+        """
         super().__init__()
         self._ranks = ranks
         self._sees_own_card = sees_own_card
@@ -45,7 +49,9 @@ class StartedRanks(LightningEnvironment):
 
 
 class SummedGradients(DDPStrategy):
-    """Lightning's DDP without torch's wrapper. Batch norm covers all ranks; they begin with equal weights."""
+    """Lightning's DDP without torch's wrapper.
+    Batch norm covers all ranks; they begin with equal weights.
+    """
 
     def __init__(self, ranks: Ranks, **arguments: Any) -> None:
         """The place of this process is `ranks`; the `arguments` are those of Lightning's."""
@@ -70,11 +76,14 @@ class SummedGradients(DDPStrategy):
         return broadcast(obj)
 
 
-def hardware_arguments(profile: DeviceProfile, ranks: Ranks, plugins: Sequence[Any]) -> dict[str, Any]:
-    """The arguments of `Trainer` that choose devices, processes and precision, with `plugins` of other kinds.
+def hardware_arguments(
+    profile: DeviceProfile, ranks: Ranks, plugins: Sequence[Any]
+) -> dict[str, Any]:
+    """The arguments of `Trainer` that choose devices, processes and precision, with `plugins` of
+    other kinds.
 
-    Lightning would detect Slurm by itself and take its signals, which belong to the starter of the job. So a plugin
-    tells who started this process, where the strategy does not.
+    Lightning would detect Slurm by itself and take its signals, which belong to the starter of the
+    job. So a plugin tells who started this process, where the strategy does not.
     """
     started = [] if ranks.several else [LightningEnvironment()]
     return device_arguments(profile, ranks) | precision_arguments(profile, [*plugins, *started])
@@ -94,7 +103,8 @@ def device_arguments(profile: DeviceProfile, ranks: Ranks) -> dict[str, Any]:
             process_group_backend=BACKENDS[profile.device.type],
             timeout=timedelta(minutes=profile.config.rank_timeout),
         ),
-        "use_distributed_sampler": False,  # every rank draws the batches of one process, and takes its part
+        # every rank draws the batches of one process, and takes its part
+        "use_distributed_sampler": False,
     }
 
 
@@ -105,9 +115,13 @@ def refuse_for_several(profile: DeviceProfile, ranks: Ranks) -> None:
     try:
         socket.getaddrinfo(ranks.address, ranks.port)
     except OSError:  # the ranks would wait for one another forever
-        raise UsageError(f"MASTER_ADDR={ranks.address}: no machine of this name is known here") from None
+        raise UsageError(
+            f"MASTER_ADDR={ranks.address}: no machine of this name is known here"
+        ) from None
     if profile.train_batch < ranks.size:
-        raise UsageError(f"accelerator.train_batch={profile.train_batch}: must be {ranks.size} or more, one a device")
+        raise UsageError(
+            f"accelerator.train_batch={profile.train_batch}: must be {ranks.size} or more, one a device"
+        )
     if profile.micro_batch == 1:
         raise UsageError("accelerator.micro_batch=1: must be 2 or more with several devices")
     if profile.compile:
@@ -121,10 +135,11 @@ def leave_ranks() -> None:
 
 
 def precision_arguments(profile: DeviceProfile, plugins: Sequence[Any] = ()) -> dict[str, Any]:
-    """The arguments of `Trainer` that make it compute in the precision of `profile`, with `plugins` of other kinds.
+    """The arguments of `Trainer` that make it compute in the precision of `profile`, with `plugins`
+    of other kinds.
 
-    float16 loses small gradients below 6e-8; on CUDA a scaler preserves them. Other devices have no scaler, so
-    bf16-mixed or 32-true suits them better.
+    float16 loses small gradients below 6e-8; on CUDA a scaler preserves them. Other devices have no
+    scaler, so bf16-mixed or 32-true suits them better.
     """
     if profile.precision == "16-mixed" and profile.device.type != "cuda":
         half = MixedPrecision("16-mixed", profile.device.type, torch.amp.GradScaler(enabled=False))

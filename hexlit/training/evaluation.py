@@ -1,4 +1,6 @@
-"""The end of an epoch, timed, measured and shown; and the end of a run: its reasons, and how it is told."""
+"""The end of an epoch, timed, measured and shown;
+and the end of a run: its reasons, and how it is told.
+"""
 
 import contextlib
 import logging
@@ -27,10 +29,16 @@ log = logging.getLogger(__name__)
 
 
 class EpochPhases(L.Callback):
-    """Times an epoch's steps as the phase `training` and its validation as `validation`; shows the results."""
+    """Times an epoch's steps as the phase `training` and its validation as `validation`;
+    shows the results.
+    """
 
     def __init__(
-        self, clock: PhaseClock, display: RunDisplay, unit: str = "examples", shown: Collection[str] = ("loss",)
+        self,
+        clock: PhaseClock,
+        display: RunDisplay,
+        unit: str = "examples",
+        shown: Collection[str] = ("loss",),
     ) -> None:
         """Rows go to `clock`, mean losses and the validation figures named in `shown` to `display`.
 
@@ -57,18 +65,36 @@ class EpochPhases(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The last step is done: show the losses and the results of validation."""
         self._open.close()
-        parted = [(*name.partition("."), float(value)) for name, value in trainer.callback_metrics.items()]
-        losses = {name: value for kind, _, name, value in parted if kind == "train" and name.endswith("loss")}
-        validated = {f"val {name}": value for kind, _, name, value in parted if kind == "val" and name in self._shown}
+        parted = [
+            (*name.partition("."), float(value)) for name, value in trainer.callback_metrics.items()
+        ]
+        losses = {
+            name: value
+            for kind, _, name, value in parted
+            if kind == "train" and name.endswith("loss")
+        }
+        validated = {
+            f"val {name}": value
+            for kind, _, name, value in parted
+            if kind == "val" and name in self._shown
+        }
         for shown in filter(None, (losses, validated)):
             self._display.update(epoch=trainer.current_epoch, losses=shown)
 
-    def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
+    def on_exception(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException
+    ) -> None:
         """Close the phase; it leaves no row."""
         self._open.__exit__(type(exception), exception, exception.__traceback__)
 
     def on_train_batch_end(
-        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+        self,
+        trainer: Any,
+        pl_module: Any,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
     ) -> None:
         """A batch is done."""
         self._phase.add(**{self._unit: whole_size(pl_module, batch)})
@@ -83,10 +109,11 @@ class EpochPhases(L.Callback):
 
 @dataclass
 class StopAtTarget:
-    """Counts measurements with every figure at its threshold or better; enough of them in a row end the run.
+    """Counts measurements with every figure at its threshold or better; enough of them in a row end
+    the run.
 
-    It only decides when a run ends. Figures that judge the run afterwards must come from other examples. Otherwise
-    the same figures would have chosen the end of the run and judged it.
+    It only decides when a run ends. Figures that judge the run afterwards must come from other
+    examples. Otherwise the same figures would have chosen the end of the run and judged it.
     """
 
     least: Mapping[str, float]
@@ -101,7 +128,8 @@ class StopAtTarget:
     """Epochs done when the aim was proved; None before."""
 
     def judge(self, epochs: int, figures: Mapping[str, Any]) -> bool:
-        """Take the measurement after `epochs` epochs; returns whether the aim is proved, which then stays so.
+        """Take the measurement after `epochs` epochs; returns whether the aim is proved, which then
+        stays so.
 
         A missing figure misses its threshold.
         """
@@ -113,9 +141,15 @@ class StopAtTarget:
         return self.proved_after is not None
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue the count of `asdict`; it starts again if the checkpoint has other thresholds."""
+        """Continue the count of `asdict`;
+        it starts again if the checkpoint has other thresholds.
+        """
         if (state["least"], state["evaluations"]) == (self.least, self.evaluations):
-            self.running, self.proved_after, self.figures = state["running"], state["proved_after"], state["figures"]
+            self.running, self.proved_after, self.figures = (
+                state["running"],
+                state["proved_after"],
+                state["figures"],
+            )
 
 
 class EvaluationPhase(L.Callback):
@@ -133,7 +167,9 @@ class EvaluationPhase(L.Callback):
 
     def __init__(self, measured: Evaluation, clock: PhaseClock, display: RunDisplay) -> None:
         """Measure as `measured` says; rows go to `clock`, figures to `display`."""
-        self.target = None if measured.least is None else StopAtTarget(measured.least, measured.in_a_row)
+        self.target = (
+            None if measured.least is None else StopAtTarget(measured.least, measured.in_a_row)
+        )
         self.measured = measured
         self._clock = clock
         self._display = display
@@ -142,10 +178,16 @@ class EvaluationPhase(L.Callback):
         self.measured_after: int | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        latest = {"latest": dict(self.latest), "final": self.final, "measured_after": self.measured_after}
+        latest = {
+            "latest": dict(self.latest),
+            "final": self.final,
+            "measured_after": self.measured_after,
+        }
         return {**latest, "target": None if self.target is None else asdict(self.target)}
 
-    def on_load_checkpoint(self, trainer: L.Trainer, module: L.LightningModule, checkpoint: dict[str, Any]) -> None:
+    def on_load_checkpoint(
+        self, trainer: L.Trainer, module: L.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
         """Continue from a checkpoint; one of 0.2 has the target apart."""
         states = checkpoint["callbacks"]
         own = states.get(self.state_key, {})
@@ -169,22 +211,33 @@ class EvaluationPhase(L.Callback):
             final = trainer.should_stop = True
         if final:
             self.evaluate(epoch, final=True)
-        numbers = {name: float(value) for name, value in self.latest.items() if isinstance(value, int | float)}
-        pl_module.log_dict({f"{self.measured.prefix}.{name}": value for name, value in numbers.items()})
+        numbers = {
+            name: float(value)
+            for name, value in self.latest.items()
+            if isinstance(value, int | float)
+        }
+        pl_module.log_dict(
+            {f"{self.measured.prefix}.{name}": value for name, value in numbers.items()}
+        )
 
     def is_due(self, trainer: L.Trainer) -> bool:
         """Whether the epoch that ends now is measured."""
         every, done = self.measured.every_epochs, trainer.current_epoch + 1
-        return every > 0 and (is_last(trainer) or (done > self.measured.begin_after and done % every == 0))
+        return every > 0 and (
+            is_last(trainer) or (done > self.measured.begin_after and done % every == 0)
+        )
 
     def finish(self, epochs: int, *, restored: bool) -> None:
         """Measure the result of a fit of `epochs` epochs, unless the last one was measured finally.
 
-        So it is if the weights were restored, another callback ended the run, or a kill came before the summary.
+        So it is if the weights were restored, another callback ended the run, or a kill came before
+        the summary.
         """
         measured = self.final and self.measured_after == epochs
         if self.measured.every_epochs and (restored or not measured):
-            self.evaluate(epochs if restored else epochs - 1, final=True)  # a further epoch: repeating it replaces it
+            self.evaluate(
+                epochs if restored else epochs - 1, final=True
+            )  # a further epoch: repeating it replaces it
 
     def evaluate(self, epoch: int, *, final: bool) -> None:
         """Measure the network in its present state after `epoch`, and show the figures."""
@@ -200,11 +253,12 @@ def is_last(trainer: L.Trainer) -> bool:
 
 
 class EarlyStopping(L.Callback):
-    """Watches `trainer.monitor`; with `trainer.patience` ends the run softly, and restores the best epoch's weights.
+    """Watches `trainer.monitor`; with `trainer.patience` ends the run softly, and restores the best
+    epoch's weights.
 
-    Only epochs that logged the metric count. Better means strictly better: of equal epochs the first is the best, and
-    NaN never is. The epoch is the one of `best.ckpt`, which the weights are read from. This callback comes after
-    everything that logs.
+    Only epochs that logged the metric count. Better means strictly better: of equal epochs the
+    first is the best, and NaN never is. The epoch is the one of `best.ckpt`, which the weights are
+    read from. This callback comes after everything that logs.
 
     Attributes:
         best: the metric in the best epoch; None before there is one.
@@ -213,9 +267,15 @@ class EarlyStopping(L.Callback):
     """
 
     def __init__(
-        self, config: TrainerConfig, best: Path, rare: Collection[str] = (), *, others_log: bool = False
+        self,
+        config: TrainerConfig,
+        best: Path,
+        rare: Collection[str] = (),
+        *,
+        others_log: bool = False,
     ) -> None:
-        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights.
+        """Watch as `config` says; without its `patience` the run neither ends early nor changes its
+        weights.
 
         Args:
             config: names the metric.
@@ -223,7 +283,11 @@ class EarlyStopping(L.Callback):
             rare: prefixes of metrics that some epochs alone have.
             others_log: whether callbacks of the user may log further metrics, in any epoch.
         """
-        self.monitor, self._mode, self._patience = config.monitor, config.monitor_mode, config.patience
+        self.monitor, self._mode, self._patience = (
+            config.monitor,
+            config.monitor_mode,
+            config.patience,
+        )
         self.best: float | None = None
         self.best_epoch: int | None = None
         self.restored = False
@@ -251,17 +315,23 @@ class EarlyStopping(L.Callback):
                 self._miss(sorted(map(str, metrics)), last=is_last(trainer))
             return
         value, best = broadcast(float(metrics[self.monitor])), self.best  # all ranks must agree
-        if not math.isnan(value) and (best is None or (value > best if self._mode == "max" else value < best)):
+        if not math.isnan(value) and (
+            best is None or (value > best if self._mode == "max" else value < best)
+        ):
             self.best, self.best_epoch, self._waited = value, trainer.current_epoch, 0
         else:
             self._waited += 1
         trainer.should_stop |= self.in_vain
 
     def _miss(self, names: Sequence[str], *, last: bool) -> None:
-        """Refuse a metric that is not one of `names` and that no later epoch can have; warn where one might."""
+        """Refuse a metric that is not one of `names` and that no later epoch can have;
+        warn where one might.
+        """
         prefix = self.monitor.partition(".")[0]
         known = any(name.startswith(f"{prefix}.") for name in names)
-        message = f"trainer.monitor={self.monitor}: no metric of that name; there are {', '.join(names)}"
+        message = (
+            f"trainer.monitor={self.monitor}: no metric of that name; there are {', '.join(names)}"
+        )
         if self._others_log:
             if last or not self._warned:
                 log.warning("%s%s", message, "" if last else "; a callback might log it later")
@@ -275,11 +345,22 @@ class EarlyStopping(L.Callback):
             if ranks().writes:  # the others only take part in training
                 pl_module.load_state_dict(read_checkpoint(self._file)["state_dict"])
             self.restored = True
-            log.info("the run ends with the weights of epoch %s, the best by %s", self.best_epoch, self.monitor)
+            log.info(
+                "the run ends with the weights of epoch %s, the best by %s",
+                self.best_epoch,
+                self.monitor,
+            )
 
     def summary(self) -> dict[str, Any]:
-        """Entries for `summary.json`: the metric, its best value and epoch, and whether its weights are in use."""
-        return {"monitor": self.monitor, "value": self.best, "epoch": self.best_epoch, "restored": self.restored}
+        """Entries for `summary.json`: the metric,
+        its best value and epoch, and whether its weights are in use.
+        """
+        return {
+            "monitor": self.monitor,
+            "value": self.best,
+            "epoch": self.best_epoch,
+            "restored": self.restored,
+        }
 
     def state_dict(self) -> dict[str, Any]:
         own = {"best": self.best, "best_epoch": self.best_epoch, "waited": self._waited}
@@ -293,7 +374,9 @@ class EarlyStopping(L.Callback):
         """
         if state_dict["monitor"] != [self.monitor, self._mode]:
             was = " and trainer.monitor_mode=".join(state_dict["monitor"])
-            raise UsageError(f"trainer.monitor: the run was started with trainer.monitor={was}; keep them to resume")
+            raise UsageError(
+                f"trainer.monitor: the run was started with trainer.monitor={was}; keep them to resume"
+            )
         self.best, self.best_epoch = state_dict["best"], state_dict["best_epoch"]
         self._waited = state_dict["waited"]
 
@@ -306,8 +389,9 @@ class EarlyStopping(L.Callback):
 class BestCheckpoint(Checkpoint):
     """Writes `best.ckpt` after each epoch that `EarlyStopping` holds for the best.
 
-    It is a checkpoint for Lightning, which therefore calls it after all other callbacks. Lightning's own would keep a
-    second account of the best epoch, and forget it in a folder that was moved.
+    It is a checkpoint for Lightning, which therefore calls it after all other callbacks.
+    Lightning's own would keep a second account of the best epoch, and forget it in a folder that
+    was moved.
     """
 
     def __init__(self, stopping: EarlyStopping, file: Path) -> None:
@@ -321,14 +405,17 @@ class BestCheckpoint(Checkpoint):
 
 
 def ending_of(
-    trainer: L.Trainer, target: StopAtTarget | None, stopping: EarlyStopping, interrupted_after: int | None = None
+    trainer: L.Trainer,
+    target: StopAtTarget | None,
+    stopping: EarlyStopping,
+    interrupted_after: int | None = None,
 ) -> dict[str, Any]:
-    """Entries for `summary.json`: the reason `why`, the `epochs` done, the number `asked`, and the state of the
-    proof.
+    """Entries for `summary.json`: the reason `why`, the `epochs` done, the number `asked`, and the
+    state of the proof.
 
-    `why` is `interrupted`, `proved`, `epochs`, the setting of a budget, `trainer.patience`, or `stopped` by another
-    callback, such as a pruner. `interrupted_after` is the number of epochs in the checkpoint that an interrupted run
-    had begun with.
+    `why` is `interrupted`, `proved`, `epochs`, the setting of a budget, `trainer.patience`, or
+    `stopped` by another callback, such as a pruner. `interrupted_after` is the number of epochs in
+    the checkpoint that an interrupted run had begun with.
     """
     epochs = int(trainer.current_epoch)
     if interrupted_after is not None:

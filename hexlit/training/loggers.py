@@ -23,10 +23,11 @@ from hexlit.training.tables import EpochTable
 class MetricsCsv(Checkpoint):
     """Writes `metrics.csv`: everything that an epoch has logged, as one row.
 
-    It is a checkpoint for Lightning, which therefore calls it after all that logs. It comes before the checkpoints of
-    the weights, so a run resumed from one has every row before it. Slashes in names become dots: `train/loss` is
-    `train.loss`. Columns stay in the order of their first appearance, `epoch` and `step` first; a value that was not
-    logged is empty. Existing rows of the file are kept; see `resume`.
+    It is a checkpoint for Lightning, which therefore calls it after all that logs. It comes before
+    the checkpoints of the weights, so a run resumed from one has every row before it. Slashes in
+    names become dots: `train/loss` is `train.loss`. Columns stay in the order of their first
+    appearance, `epoch` and `step` first; a value that was not logged is empty. Existing rows of the
+    file are kept; see `resume`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -40,10 +41,14 @@ class MetricsCsv(Checkpoint):
         """Write the row."""
         if trainer.is_global_zero:
             logged = {dotted(name): float(value) for name, value in trainer.logged_metrics.items()}
-            self.table.append({"epoch": trainer.current_epoch, "step": trainer.global_step - 1} | logged)
+            self.table.append(
+                {"epoch": trainer.current_epoch, "step": trainer.global_step - 1} | logged
+            )
 
     def validation(self, epoch: int | None = None) -> dict[str, float]:
-        """The logged `val.*` of `epoch`, None for the latest with some; empty without validation."""
+        """The logged `val.*` of `epoch`,
+        None for the latest with some; empty without validation.
+        """
         for row in reversed(self.table.rows):
             names = [name for name, value in row.items() if name.startswith("val.") and value != ""]
             if names and epoch in (None, row["epoch"]):
@@ -51,7 +56,9 @@ class MetricsCsv(Checkpoint):
         return {}
 
     def columns(self) -> dict[str, list[float]]:
-        """Values of every metric over the epochs, without missing values and values that are no numbers."""
+        """Values of every metric over the epochs,
+        without missing values and values that are no numbers.
+        """
         columns: dict[str, list[float]] = {}
         for row in self.table.rows:
             for name, value in row.items():
@@ -63,9 +70,10 @@ class MetricsCsv(Checkpoint):
 class WandbRows(Logger):
     """A Lightning logger that writes one row an epoch, under grouped names, to a W&B run.
 
-    The number of a row is its epoch, so a resumed run continues the rows of the interrupted one. Every row contains all
-    axes: W&B draws a chart over any column of the row. As a listener of the clock it ends a row once a phase of a later
-    epoch begins, so that a kill does not lose it: making data may take long before Lightning begins the next epoch.
+    The number of a row is its epoch, so a resumed run continues the rows of the interrupted one.
+    Every row contains all axes: W&B draws a chart over any column of the row. As a listener of the
+    clock it ends a row once a phase of a later epoch begins, so that a kill does not lose it:
+    making data may take long before Lightning begins the next epoch.
 
     Attributes:
         tracked: the run.
@@ -88,7 +96,9 @@ class WandbRows(Logger):
     def version(self) -> str:
         return self.tracked.identity.id
 
-    def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
+    def log_hyperparams(
+        self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any
+    ) -> None:
         """Write nothing: the run has the whole configuration from its start."""
 
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
@@ -108,12 +118,16 @@ class WandbRows(Logger):
     phase_ended = phase_advanced
 
     def note_best(self, columns: Mapping[str, Sequence[float]]) -> None:
-        """Write the best and the last value of every metric that has a best into the summary of the run.
+        """Write the best and the last value of every metric that has a best into the summary of the
+        run.
 
         `columns` have the values of all sessions; W&B itself sees only the rows of this one.
         """
         summary = {
-            self.names.grouped(name): {best: (max if best == "max" else min)(values), "last": values[-1]}
+            self.names.grouped(name): {
+                best: (max if best == "max" else min)(values),
+                "last": values[-1],
+            }
             for name, values in columns.items()
             if (best := self.names.best(name)) is not None
         }
@@ -137,13 +151,18 @@ class EventFiles(TensorBoardLogger):
 
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Rename, and log as Lightning does."""
-        super().log_metrics({self._names.grouped(dotted(name)): value for name, value in metrics.items()}, step)
+        super().log_metrics(
+            {self._names.grouped(dotted(name)): value for name, value in metrics.items()}, step
+        )
 
 
-def build_loggers(config: LoggerConfig, folder: Path, names: MetricTable, **description: Any) -> list[Logger]:
+def build_loggers(
+    config: LoggerConfig, folder: Path, names: MetricTable, **description: Any
+) -> list[Logger]:
     """Loggers of one run whose files lie in `folder`; end them with `close_loggers`.
 
-    `names` is the table of names, `description` that of the run on W&B; see `open_run`. Only rank 0 opens a run.
+    `names` is the table of names, `description` that of the run on W&B; see `open_run`. Only rank 0
+    opens a run.
     """
     wanted = config.wandb.mode != "disabled" and ranks().writes
     tracked = open_run(config.wandb, folder, **description) if wanted else None

@@ -1,4 +1,5 @@
-"""The optimisation step that every task shares: micro-batches, mixed precision, clipping, averaging, recovery.
+"""The optimisation step that every task shares: micro-batches, mixed precision, clipping,
+averaging, recovery.
 
 And its guard against losses and gradients that are no numbers.
 """
@@ -25,11 +26,25 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.threads import fastest_step, torch_threads, ways_of_step, worth_measuring
 from hexlit.errors import UsageError
-from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, tensors_of, whole_size
+from hexlit.training.batches import (
+    PartOf,
+    batch_size,
+    equal_parts_of,
+    parts_of,
+    some_of,
+    tensors_of,
+    whole_size,
+)
 from hexlit.training.budget import progress
 from hexlit.training.checkpoints import save_whole
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.optimizer import FlatParameters, RunningAverage, build_optimizer, learning_rate_factor, scaled_lr
+from hexlit.training.optimizer import (
+    FlatParameters,
+    RunningAverage,
+    build_optimizer,
+    learning_rate_factor,
+    scaled_lr,
+)
 from hexlit.training.usage import StepClock
 
 log = logging.getLogger(__name__)
@@ -40,25 +55,30 @@ T = TypeVar("T")
 class TrainedModule(L.LightningModule):
     """A network and the update of its weights. A task adds the network and its losses.
 
-    A step of `train_batch` examples goes through the network in micro-batches. Their gradients add up to those of the
-    whole batch; statistics of batch norm are those of a micro-batch. When memory runs out, the micro-batch is halved
-    and the step begins again, so the examples of a step stay the same. Batch norm and dropout keep their changes from
-    the failed attempt. Gradients are unscaled, then clipped. A step with a gradient that is not finite changes no
-    weight, and is counted.
+    A step of `train_batch` examples goes through the network in micro-batches. Their gradients add
+    up to those of the whole batch; statistics of batch norm are those of a micro-batch. When memory
+    runs out, the micro-batch is halved and the step begins again, so the examples of a step stay
+    the same. Batch norm and dropout keep their changes from the failed attempt. Gradients are
+    unscaled, then clipped. A step with a gradient that is not finite changes no weight, and is
+    counted.
 
-    Each of several ranks takes its part of every batch; a micro-batch and its statistics then cover all ranks.
-    Gradients and losses are added up over the ranks once per step, so all ranks make the same update.
+    Each of several ranks takes its part of every batch; a micro-batch and its statistics then cover
+    all ranks. Gradients and losses are added up over the ranks once per step, so all ranks make the
+    same update.
 
     Attributes:
         net: the network in training.
         average: running average of its weights, None where `trainer.ema_decay` is 0.
         learning_rate: that of the latest step; 0 before the first.
         micro_batch: present limit of examples that go through the network at once.
-        threads: those of torch in a step; on a cpu `prepare` chooses them if `accelerator.threads` does not.
+        threads: those of torch in a step; on a cpu `prepare` chooses them if `accelerator.threads`
+            does not.
         kernels_in_use: the one of `kernels` that `prepare` has chosen.
-        busy_beside: processes that compute beside the training; the choice of threads allows for them.
+        busy_beside: processes that compute beside the training; the choice of threads allows for
+            them.
         skipped_steps: steps of this epoch whose gradients were not finite, a tensor on the device.
-        skipped_in_a_row: the latest such steps without another one between them, over epochs; likewise.
+        skipped_in_a_row: the latest such steps without another one between them, over epochs;
+            likewise.
         dynamic_shapes: whether batches differ in shape by more than their number of examples.
         clock: times the parts of a step.
         ranks: the place of this process among those of its run.
@@ -104,14 +124,20 @@ class TrainedModule(L.LightningModule):
 
     @abstractmethod
     def output(self, batch: Any) -> Any:
-        """The network's output for a batch: of the trained network, or in evaluation of the one in use."""
+        """The network's output for a batch:
+        of the trained network, or in evaluation of the one in use.
+        """
 
     @abstractmethod
     def losses(self, output: Any, batch: Any) -> dict[str, Tensor]:
-        """Mean losses over a batch, each a scalar; `loss` is minimised, the others are only logged."""
+        """Mean losses over a batch, each a scalar;
+        `loss` is minimised, the others are only logged.
+        """
 
     def measures(self, output: Any, batch: Any) -> dict[str, Tensor]:
-        """Further means over a batch of validation data, each a scalar, logged beside its losses."""
+        """Further means over a batch of validation data,
+        each a scalar, logged beside its losses.
+        """
         return {}
 
     @abstractmethod
@@ -135,7 +161,9 @@ class TrainedModule(L.LightningModule):
         return self.net if self.training else self.net_in_use
 
     def prepare(self) -> float | None:
-        """Move to the device, choose how a step is computed, and compile if asked for: returns its seconds, or None."""
+        """Move to the device, choose how a step is computed,
+        and compile if asked for: returns its seconds, or None.
+        """
         self.to(self.profile.device)
         if self.device.type == "cpu":
             with unchanged(self.net):
@@ -159,12 +187,15 @@ class TrainedModule(L.LightningModule):
         optimizer: Any = self.optimizers()
         losses = self._in_memory(partial(self._gradients, batch), batch_size(batch))
         try:
-            # Lightning calls a step of manual optimisation inside its autocast, which would round the update.
+            # Lightning calls a step of manual optimisation inside its autocast, which would round
+            # the update.
             with torch.autocast(self.device.type, enabled=False):
                 optimizer.step()
         except (RuntimeError, MemoryError) as error:
             if is_out_of_memory(error):
-                raise UsageError(f"training: {self.device} has no memory for the state of optimizer.name") from error
+                raise UsageError(
+                    f"training: {self.device} has no memory for the state of optimizer.name"
+                ) from error
             raise
         optimizer.zero_grad()
         self.learning_rate = float(optimizer.param_groups[0]["lr"])
@@ -176,7 +207,9 @@ class TrainedModule(L.LightningModule):
         return losses
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
-        """Log losses and measures of a validation batch as `val.*`; weights and statistics stay unchanged."""
+        """Log losses and measures of a validation batch as `val.*`;
+        weights and statistics stay unchanged.
+        """
         count = whole_size(self, batch)
         means: dict[str, Any] = {}
         for part in parts_of(batch, self.micro_batch) if self.ranks.has_part(count) else ():
@@ -201,15 +234,21 @@ class TrainedModule(L.LightningModule):
             clip_grads_with_norm_(parameters, self.trainer_config.gradient_clip, norm)
         if getattr(self.trainer.precision_plugin, "scaler", None) is not None:
             return  # a scaler skips such a step itself, and then scales less
-        # This kernel skips the step by itself, so nothing waits. The kernel of SGD would begin its momentum with
-        # uninitialised memory, and those of mps do not check.
-        if type(optimizer) is torch.optim.AdamW and optimizer.defaults["fused"] and self.device.type != "mps":
+        # This kernel skips the step by itself, so nothing waits. The kernel of SGD would begin its
+        # momentum with uninitialised memory, and those of mps do not check.
+        if (
+            type(optimizer) is torch.optim.AdamW
+            and optimizer.defaults["fused"]
+            and self.device.type != "mps"
+        ):
             optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]
         elif not finite:
             optimizer.zero_grad()
 
     def on_train_epoch_start(self) -> None:
-        """Tie the draws of dropout to the epoch, so that a resumed run repeats them. Every rank draws differently."""
+        """Tie the draws of dropout to the epoch,
+        so that a resumed run repeats them. Every rank draws differently.
+        """
         torch.manual_seed(self._first_seed + self.current_epoch + self.ranks.rank * 2**32)
         self.skipped_steps = torch.zeros(())
         self._totals: dict[str, Any] = {}
@@ -223,7 +262,9 @@ class TrainedModule(L.LightningModule):
         self.whole = batch_size(batch)
         return some_of(batch, self.ranks.part(self.whole)) if self.ranks.several else batch
 
-    def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
+    def transfer_batch_to_device(
+        self, batch: Any, device: torch.device, dataloader_idx: int
+    ) -> Any:
         if self.trainer.training:
             self.clock.end("load")
         moved = super().transfer_batch_to_device(batch, device, dataloader_idx)
@@ -237,9 +278,16 @@ class TrainedModule(L.LightningModule):
         self.flat = FlatParameters(self.net, by_parameter=self.optimizer_config.name == "adafactor")
         if self.average is not None:
             self.average.follow(self.net, self.flat)
-        optimizer = build_optimizer(self.optimizer_config, self.flat, fused=self.profile.fused_optimizer, lr=lr)
-        factor = learning_rate_factor(self.optimizer_config, lambda: progress(self.trainer, self.current_epoch))
-        return {"optimizer": optimizer, "lr_scheduler": torch.optim.lr_scheduler.LambdaLR(optimizer, factor)}
+        optimizer = build_optimizer(
+            self.optimizer_config, self.flat, fused=self.profile.fused_optimizer, lr=lr
+        )
+        factor = learning_rate_factor(
+            self.optimizer_config, lambda: progress(self.trainer, self.current_epoch)
+        )
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": torch.optim.lr_scheduler.LambdaLR(optimizer, factor),
+        }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Count the epoch as done: a checkpoint is saved within its end."""
@@ -251,7 +299,9 @@ class TrainedModule(L.LightningModule):
         return self.losses(self.output(batch), batch)["loss"]
 
     def _choose_step(self) -> None:
-        """Take the fastest threads and kernels, measured on as many examples as take some time, up to a micro-batch."""
+        """Take the fastest threads and kernels,
+        measured on as many examples as take some time, up to a micro-batch.
+        """
         kernels = ("torch",) if self.profile.compile else self.kernels
         ways = ways_of_step(self.threads, kernels, fixed=self.profile.config.threads > 0)
 
@@ -263,18 +313,28 @@ class TrainedModule(L.LightningModule):
                 loss.backward()  # type: ignore[no-untyped-call]
 
         def make() -> Mapping[str, Callable[[], object]]:
-            count = worth_measuring(lambda count: step(self.example_batch(count), 1, "torch"), self.micro_batch)
+            count = worth_measuring(
+                lambda count: step(self.example_batch(count), 1, "torch"), self.micro_batch
+            )
             batch = self.example_batch(count)
             return {way: partial(step, batch, *parts) for way, parts in ways.items()}
 
         facts = {name: value for name, value in self.hparams.items() if name != "learning"}
-        shape = {"batch": self.micro_batch, "precision": self.profile.precision, "layout": str(self.layout)}
+        shape = {
+            "batch": self.micro_batch,
+            "precision": self.profile.precision,
+            "layout": str(self.layout),
+        }
         of = {"step of": type(self).__name__, "facts": facts, **shape}
-        self.threads, self.kernels_in_use = ways[fastest_step(of, list(ways), self.busy_beside, make)]
+        self.threads, self.kernels_in_use = ways[
+            fastest_step(of, list(ways), self.busy_beside, make)
+        ]
         self.use_kernels(self.kernels_in_use)
 
     def _in_memory(self, work: Callable[[], T], examples: int) -> T:
-        """The result of `work` on so many `examples`, with a smaller micro-batch each time that memory runs out."""
+        """The result of `work` on so many `examples`,
+        with a smaller micro-batch each time that memory runs out.
+        """
         while True:
             try:
                 return work()
@@ -290,7 +350,9 @@ class TrainedModule(L.LightningModule):
             self.zero_grad()
             release(self.device)
             self.micro_batch = (tried + 1) // 2
-            log.warning("%s; continuing with %d, and with the same examples a step", full, self.micro_batch)
+            log.warning(
+                "%s; continuing with %d, and with the same examples a step", full, self.micro_batch
+            )
 
     def _gradients(self, batch: Any) -> dict[str, Tensor]:
         """Add up the gradients of a batch; returns the means of its losses."""
@@ -311,16 +373,22 @@ class TrainedModule(L.LightningModule):
         return sums
 
     def _add_losses(self, losses: Mapping[str, Tensor], examples: int) -> None:
-        """Add the losses of a step to those of the epoch; the last step logs their means as `train.*`."""
+        """Add the losses of a step to those of the epoch;
+        the last step logs their means as `train.*`.
+        """
         for name, value in losses.items():
             self._totals[name] = self._totals.get(name, 0.0) + value * examples
         self._examples += examples
         if self.trainer.is_last_batch:
-            means = {f"train.{name}": total / self._examples for name, total in self._totals.items()}
+            means = {
+                f"train.{name}": total / self._examples for name, total in self._totals.items()
+            }
             self.log_dict(means, on_step=False, on_epoch=True, batch_size=1)
 
     def _micro_batches(self, batch: Any, whole: int) -> Iterator[Any]:
-        """Parts of at most `micro_batch` examples. Every rank has equally many: their statistics cover all ranks."""
+        """Parts of at most `micro_batch` examples.
+        Every rank has equally many: their statistics cover all ranks.
+        """
         if not self.ranks.several:
             return parts_of(batch, self.micro_batch)
         most = -(-whole // self.ranks.size)
@@ -334,12 +402,14 @@ TOO_MANY_SKIPPED = 10
 
 
 class FiniteGuard(L.Callback):
-    """Ends a run whose loss is NaN or infinite, and saves the batch that caused it in `nan_batch.pt`.
+    """Ends a run whose loss is NaN or infinite, and saves the batch that caused it in
+    `nan_batch.pt`.
 
-    A loss is read one step later: cuda has finished it by then, so there is no wait. Its gradients are not finite
-    either, so it has changed no weight (see `TrainedModule`). Steps skipped because only their gradients were not
-    finite are logged as `steps.skipped`, with a warning. Ten of them in a row, over epochs, end the run. With float16
-    the scaler skips the first steps of a run, until its factor is small enough.
+    A loss is read one step later: cuda has finished it by then, so there is no wait. Its gradients
+    are not finite either, so it has changed no weight (see `TrainedModule`). Steps skipped because
+    only their gradients were not finite are logged as `steps.skipped`, with a warning. Ten of them
+    in a row, over epochs, end the run. With float16 the scaler skips the first steps of a run,
+    until its factor is small enough.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -348,18 +418,27 @@ class FiniteGuard(L.Callback):
         self._check_step: Callable[[], None] = lambda: None
 
     def on_train_batch_end(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+        self,
+        trainer: L.Trainer,
+        pl_module: L.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
     ) -> None:
         """Check the loss of the step before."""
         self._check_step()
-        self._check_step = partial(self._check, on_its_way(outputs["loss"]), batch, trainer.current_epoch, batch_idx)
+        self._check_step = partial(
+            self._check, on_its_way(outputs["loss"]), batch, trainer.current_epoch, batch_idx
+        )
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Check the loss of the last step, and count the skipped steps."""
         self._check_step()
         self._check_step = lambda: None
         epoch, steps = trainer.current_epoch, trainer.num_training_batches
-        skipped, in_a_row = (int(getattr(pl_module, name, 0)) for name in ("skipped_steps", "skipped_in_a_row"))
+        skipped, in_a_row = (
+            int(getattr(pl_module, name, 0)) for name in ("skipped_steps", "skipped_in_a_row")
+        )
         pl_module.log("steps.skipped", float(skipped))
         if in_a_row >= TOO_MANY_SKIPPED:
             missed = f"none of the latest {in_a_row} steps had finite gradients (epoch {epoch})"

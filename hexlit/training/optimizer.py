@@ -13,16 +13,18 @@ from hexlit.training.config import OptimizerConfig
 
 
 class FlatParameters:
-    """The trained parameters of a network, stored in two flat tensors: those that decay, and the others.
+    """The trained parameters of a network, stored in two flat tensors: those that decay, and the
+    others.
 
-    The parameters become views into these tensors and keep their memory layout. An update, the clipping before it and
-    the average after it are then a few kernels, however many parameters there are.
+    The parameters become views into these tensors and keep their memory layout. An update, the
+    clipping before it and the average after it are then a few kernels, however many parameters
+    there are.
 
     Attributes:
         parts: the parameters of each flat tensor.
         flat: the flat tensors `[N]`; one without parameters is left out.
-        groups: what the optimizer updates: the flat tensors, or a view of each parameter, kernels as matrices
-            `[out, in*h*w]`, whose columns follow the memory layout.
+        groups: what the optimizer updates: the flat tensors, or a view of each parameter, kernels
+            as matrices `[out, in*h*w]`, whose columns follow the memory layout.
     """
 
     def __init__(self, net: nn.Module, *, by_parameter: bool = False) -> None:
@@ -39,10 +41,14 @@ class FlatParameters:
                 parameter.data = view
 
     def gradients(self) -> list[Tensor]:
-        """The gradients, joined for the optimizer; those of the parameters are gone, and a missing one is zeros."""
+        """The gradients, joined for the optimizer;
+        those of the parameters are gone, and a missing one is zeros.
+        """
         result = []
         for part, group in zip(self.parts, self.groups, strict=True):
-            result.append(_joined([torch.zeros_like(p) if p.grad is None else p.grad for p in part]))
+            result.append(
+                _joined([torch.zeros_like(p) if p.grad is None else p.grad for p in part])
+            )
             for own, piece in zip(group, self._pieces(result[-1], part), strict=True):
                 own.grad = piece
             for parameter in part:
@@ -56,22 +62,34 @@ class FlatParameters:
         return [piece.view(len(p), -1) if p.ndim > 1 else piece.view_as(p) for piece, p in pieces]
 
     def split_state(self, saved: dict[str, Any]) -> dict[str, Any]:
-        """The state of an optimizer of the flat tensors, by parameter, as views: it then suits any memory layout."""
+        """The state of an optimizer of the flat tensors,
+        by parameter, as views: it then suits any memory layout.
+        """
         state, groups = dict[int, Any](), []
         for number, (part, group) in enumerate(zip(self.parts, saved["param_groups"], strict=True)):
             joined = saved["state"].get(number, {}).items()
-            pieces = {name: [value] * len(part) if name == "step" else _views(value, part) for name, value in joined}
+            pieces = {
+                name: [value] * len(part) if name == "step" else _views(value, part)
+                for name, value in joined
+            }
             numbers = range(len(state), len(state) + len(part))
             groups.append({**group, "params": list(numbers)})
-            state |= {place: {name: own[at] for name, own in pieces.items()} for at, place in enumerate(numbers)}
+            state |= {
+                place: {name: own[at] for name, own in pieces.items()}
+                for at, place in enumerate(numbers)
+            }
         return {"state": state, "param_groups": groups}
 
     def join_state(self, saved: dict[str, Any], fused: bool | None) -> dict[str, Any]:
-        """The inverse of `split_state`, for an optimizer that is `fused` or not; None: it has no such kernel."""
+        """The inverse of `split_state`,
+        for an optimizer that is `fused` or not; None: it has no such kernel.
+        """
         state, groups = dict[int, Any](), []
         own_groups = [group for group in saved["param_groups"] if group["params"]]
         for number, (part, group) in enumerate(zip(self.parts, own_groups, strict=True)):
-            groups.append({**group, "params": [number]} | ({} if fused is None else {"fused": fused}))
+            groups.append(
+                {**group, "params": [number]} | ({} if fused is None else {"fused": fused})
+            )
             own = [saved["state"].get(place, {}) for place in group["params"]]
             for name, value in own[0].items():
                 if name != "step":
@@ -83,7 +101,9 @@ class FlatParameters:
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:
-    """The elements of `tensors` in the order of their memory, which must have no gaps, as a new tensor `[N]`."""
+    """The elements of `tensors` in the order of their memory,
+    which must have no gaps, as a new tensor `[N]`.
+    """
     return torch.cat([tensor.detach().as_strided((tensor.numel(),), (1,)) for tensor in tensors])
 
 
@@ -93,11 +113,13 @@ def _views(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
     return [part.as_strided(one.shape, one.stride()) for part, one in zip(parts, like, strict=True)]
 
 
-def build_optimizer(config: OptimizerConfig, parameters: FlatParameters, *, fused: bool, lr: float) -> Optimizer:
+def build_optimizer(
+    config: OptimizerConfig, parameters: FlatParameters, *, fused: bool, lr: float
+) -> Optimizer:
     """The optimizer of the groups of `parameters`, with the rate `lr`.
 
-    adamw and sgd can be `fused` into one kernel per step; the others have no such kernel. `fused` must be off with
-    float16 gradients: that kernel would unscale them after the clipping.
+    adamw and sgd can be `fused` into one kernel per step; the others have no such kernel. `fused`
+    must be off with float16 gradients: that kernel would unscale them after the clipping.
     """
     groups: list[dict[str, Any]] = [
         {"params": group, "weight_decay": config.weight_decay * (part[0].ndim > 1)}
@@ -110,11 +132,13 @@ def build_optimizer(config: OptimizerConfig, parameters: FlatParameters, *, fuse
     elif config.name == "adamw_bf16":
         optimizer = AdamWBf16(groups, lr=lr, betas=(momentum, 0.999))
     elif config.name == "adafactor":
-        # The steps are relative to the parameters. With torch's least scale of 1e-3, blocks whose last norm starts at
-        # zero would stay passive for hundreds of steps.
+        # The steps are relative to the parameters. With torch's least scale of 1e-3, blocks whose
+        # last norm starts at zero would stay passive for hundreds of steps.
         return torch.optim.Adafactor(groups, lr=lr, eps=(None, 1e-2))
     else:
-        optimizer = torch.optim.SGD(groups, lr=lr, momentum=momentum, nesterov=momentum > 0, fused=fused)
+        optimizer = torch.optim.SGD(
+            groups, lr=lr, momentum=momentum, nesterov=momentum > 0, fused=fused
+        )
     own = optimizer.defaults.get("fused")
     optimizer.register_state_dict_post_hook(lambda _, state: parameters.split_state(state))
     optimizer.register_load_state_dict_pre_hook(lambda _, state: parameters.join_state(state, own))
@@ -128,13 +152,21 @@ def scaled_lr(config: OptimizerConfig, batch: int) -> float:
 
 
 def optimizer_state_bytes(optimizer: torch.optim.Optimizer) -> int:
-    """Bytes of the tensors that `optimizer` keeps in addition to the parameters; 0 before its first step."""
+    """Bytes of the tensors that `optimizer` keeps in addition to the parameters;
+    0 before its first step.
+    """
     values = (value for state in optimizer.state.values() for value in state.values())
-    return sum(value.numel() * value.element_size() for value in values if isinstance(value, Tensor))
+    return sum(
+        value.numel() * value.element_size() for value in values if isinstance(value, Tensor)
+    )
 
 
-def learning_rate_factor(config: OptimizerConfig, progress: Callable[[], float]) -> Callable[[int], float]:
-    """Factor on `lr` at a step, for `LambdaLR`; `progress` gives the progress of the run, 0 to 1."""
+def learning_rate_factor(
+    config: OptimizerConfig, progress: Callable[[], float]
+) -> Callable[[int], float]:
+    """Factor on `lr` at a step, for `LambdaLR`;
+    `progress` gives the progress of the run, 0 to 1.
+    """
 
     def factor(step: int) -> float:
         warmup = min(1.0, (step + 1) / (config.warmup_steps + 1))
@@ -147,27 +179,39 @@ def learning_rate_factor(config: OptimizerConfig, progress: Callable[[], float])
 
 
 class AdamWBf16(Optimizer):
-    """AdamW (Loshchilov & Hutter 2019) with both moments kept in bfloat16: 4 bytes a parameter instead of 8.
+    """AdamW (Loshchilov & Hutter 2019) with both moments kept in bfloat16: 4 bytes a parameter
+    instead of 8.
 
-    The moments are computed in float32 and rounded stochastically when they are stored (Zamirai et al. 2020): up or
-    down with the probability that makes the expected value exact. Rounding to the nearest would not work. bfloat16 has
-    8 significant bits. With beta2 = 0.999 a step lowers the second moment by at most a 1000th of itself. Rounding would
-    always undo that, so the moment could never fall.
+    The moments are computed in float32 and rounded stochastically when they are stored (Zamirai et
+    al. 2020): up or down with the probability that makes the expected value exact. Rounding to the
+    nearest would not work. bfloat16 has 8 significant bits. With beta2 = 0.999 a step lowers the
+    second moment by at most a 1000th of itself. Rounding would always undo that, so the moment
+    could never fall.
 
-    The random draws depend on the seed of torch (`torch.manual_seed`) when the optimizer is made, and on the steps it
-    has taken. They neither use nor move torch's own stream. Processes of a distributed run with the same seed therefore
-    draw the same, and a resumed run continues with the same draws.
+    The random draws depend on the seed of torch (`torch.manual_seed`) when the optimizer is made,
+    and on the steps it has taken. They neither use nor move torch's own stream. Processes of a
+    distributed run with the same seed therefore draw the same, and a resumed run continues with the
+    same draws.
     """
 
     def __init__(
-        self, params: Iterable[Any], lr: float, betas: tuple[float, float] = (0.9, 0.999), weight_decay: float = 1e-2
+        self,
+        params: Iterable[Any],
+        lr: float,
+        betas: tuple[float, float] = (0.9, 0.999),
+        weight_decay: float = 1e-2,
     ) -> None:
         seed = torch.initial_seed() % 2**63
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": 1e-8, "weight_decay": weight_decay, "seed": seed})
+        super().__init__(
+            params,
+            {"lr": lr, "betas": betas, "eps": 1e-8, "weight_decay": weight_decay, "seed": seed},
+        )
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
+        """Update every parameter that has a gradient;
+        `closure` computes the loss and the gradients again.
+        """
         loss = None if closure is None else torch.enable_grad()(closure)()
         first = self.param_groups[0]
         generator = torch.Generator(first["params"][0].device).manual_seed(first["seed"])
@@ -178,7 +222,9 @@ class AdamWBf16(Optimizer):
         first["seed"] = (first["seed"] + 1) % 2**63
         return loss
 
-    def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], generator: torch.Generator) -> None:
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], generator: torch.Generator
+    ) -> None:
         state = self.state[parameter]
         if not state:
             zeros = torch.zeros_like(parameter, dtype=torch.bfloat16)
@@ -186,7 +232,9 @@ class AdamWBf16(Optimizer):
         state["step"] += 1
         beta1, beta2 = group["betas"]
         first = state["exp_avg"].float().lerp_(gradient, 1 - beta1)
-        second = state["exp_avg_sq"].float().mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        second = (
+            state["exp_avg_sq"].float().mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        )
         state["exp_avg"].copy_(rounded_to_bf16(first, generator))
         state["exp_avg_sq"].copy_(rounded_to_bf16(second, generator))
         root = second.sqrt_().div_(math.sqrt(1 - beta2 ** state["step"])).add_(group["eps"])
@@ -194,7 +242,9 @@ class AdamWBf16(Optimizer):
         parameter.add_(first.div_(root), alpha=-group["lr"] / (1 - beta1 ** state["step"]))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the state; torch casts it to the parameters' float32 on the way, which is undone here."""
+        """Load the state; torch casts it to the parameters' float32 on the way,
+        which is undone here.
+        """
         super().load_state_dict(state_dict)
         for state in self.state.values():
             for name in ("exp_avg", "exp_avg_sq"):
@@ -202,15 +252,19 @@ class AdamWBf16(Optimizer):
 
 
 def rounded_to_bf16(x: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """float32 `x` in bfloat16, each value rounded up or down, more likely to the nearer one. Infinity and NaN stay."""
-    # bfloat16 is the upper half of float32: noise in the lower half carries as often as the lower half is large.
+    """float32 `x` in bfloat16, each value rounded up or down,
+    more likely to the nearer one. Infinity and NaN stay.
+    """
+    # bfloat16 is the upper half of float32: noise in the lower half carries as often as the lower
+    # half is large.
     noise = torch.empty_like(x, dtype=torch.int32).random_(0, 2**16, generator=generator)
     rounded = ((x.view(torch.int32) + noise) & -(2**16)).view(torch.float32)
     return torch.where(x.isfinite(), rounded, x).to(torch.bfloat16)
 
 
 class RunningAverage(nn.Module):
-    """Exponential moving average of the weights and buffers of a network; the first update copies them.
+    """Exponential moving average of the weights and buffers of a network; the first update copies
+    them.
 
     An update does not wait for the device, except the first of a process, which reads `n_averaged`.
 

@@ -1,4 +1,6 @@
-"""The phases of a run and their times: one row of `phases.csv` for every finished phase of every epoch."""
+"""The phases of a run and their times:
+one row of `phases.csv` for every finished phase of every epoch.
+"""
 
 import time
 from collections import Counter
@@ -15,7 +17,9 @@ COMPILING = "compiling"
 """Phase for compiling code, or for loading code compiled before."""
 
 STARTING, BETWEEN, SAVING, FINISHING = "starting", "between", "saving", "finishing"
-"""Time outside other phases: before the first epoch, inside epochs, after their last phase, after the last epoch."""
+"""Time outside other phases: before the first epoch,
+inside epochs, after their last phase, after the last epoch.
+"""
 
 ONCE = (COMPILING, STARTING, FINISHING)
 """Phases of a session, not of an epoch: no pace includes them."""
@@ -40,16 +44,21 @@ PER_SECOND = "_per_second"
 
 @dataclass
 class PhaseTotals:
-    """Time and work of one phase, in one epoch or in all of them. None is "not measured", never 0."""
+    """Time and work of one phase, in one epoch or in all of them.
+    None is "not measured", never 0.
+    """
 
     epochs: int = 0
     """Number of finished phases in the sums."""
     wall_seconds: float = 0.0
     cpu_seconds: float | None = None
-    """Processor time of this process and of its workers, all threads together; can exceed the wall time."""
+    """Processor time of this process and of its workers,
+    all threads together; can exceed the wall time.
+    """
     work_seconds: float = 0.0
-    """Wall time of the work. It exceeds `wall_seconds` when the work ran beside other phases, and this phase waited for
-    it. Rates and shares of the network refer to it."""
+    """Wall time of the work. It exceeds `wall_seconds` when the work ran beside other phases, and
+    this phase waited for it. Rates and shares of the network refer to it.
+    """
     network_seconds: float | None = None
     """Part of `work_seconds` that was spent waiting for the network."""
     counts: Counter[str] = field(default_factory=Counter)
@@ -66,13 +75,20 @@ class PhaseTotals:
         """The sum of `parts`; a number that only some of them have is the sum of these."""
         own = list(parts)
         names = ("epochs", *SUMS, "peak_device_bytes")
-        known = {name: [value for part in own if (value := getattr(part, name)) is not None] for name in names}
+        known = {
+            name: [value for part in own if (value := getattr(part, name)) is not None]
+            for name in names
+        }
         peak = max(known.pop("peak_device_bytes"), default=None)
-        total = cls(peak_device_bytes=peak, **{name: sum(some) for name, some in known.items() if some})
+        total = cls(
+            peak_device_bytes=peak, **{name: sum(some) for name, some in known.items() if some}
+        )
         for part in own:
             total.counts.update(part.counts)
             total.not_measured = part.not_measured
-        watched = [part for part in own if part.device_utilisation is not None and part.wall_seconds > 0]
+        watched = [
+            part for part in own if part.device_utilisation is not None and part.wall_seconds > 0
+        ]
         if watched:
             busy = sum((part.device_utilisation or 0) * part.wall_seconds for part in watched)
             total.device_utilisation = busy / sum(part.wall_seconds for part in watched)
@@ -110,11 +126,19 @@ Row = tuple[int, str, PhaseTotals]
 
 
 def read_rows(path: Path | None, units: Sequence[str]) -> list[Row]:
-    """The rows of a table of phases that count `units`; raises `UsageError` as `read_table` does."""
+    """The rows of a table of phases that count `units`;
+    raises `UsageError` as `read_table` does.
+    """
 
     def parse(row: dict[str, str]) -> Row:
-        kinds = {**dict.fromkeys((*SUMS, "device_utilisation"), float), "peak_device_bytes": int, "not_measured": str}
-        figures: dict[str, Any] = {name: kind(row[name]) for name, kind in kinds.items() if row.get(name)}
+        kinds = {
+            **dict.fromkeys((*SUMS, "device_utilisation"), float),
+            "peak_device_bytes": int,
+            "not_measured": str,
+        }
+        figures: dict[str, Any] = {
+            name: kind(row[name]) for name, kind in kinds.items() if row.get(name)
+        }
         figures["wall_seconds"] = float(row["wall_seconds"])
         counts = Counter({unit: int(float(row[unit])) for unit in units if row.get(unit)})
         return int(row["epoch"]), row["phase"], PhaseTotals(1, counts=counts, **figures)
@@ -123,10 +147,12 @@ def read_rows(path: Path | None, units: Sequence[str]) -> list[Row]:
 
 
 class Phase:
-    """A running phase: `PhaseClock.phase` gives it, the code inside the phase feeds it, listeners read it.
+    """A running phase: `PhaseClock.phase` gives it, the code inside the phase feeds it, listeners
+    read it.
 
-    `goal` is the number that `done` reaches at the end (steps, examples), None where it is not known.
-    `figures` are numbers to show beside it, such as losses; they are not written to the file.
+    `goal` is the number that `done` reaches at the end (steps, examples), None where it is not
+    known. `figures` are numbers to show beside it, such as losses; they are not written to the
+    file.
     """
 
     def __init__(self, clock: "PhaseClock", name: str, epoch: int, goal: float | None) -> None:
@@ -142,7 +168,9 @@ class Phase:
         self.network_seconds: float | None = None
         """Time of waiting for the network so far; None: unknown."""
         self.work_seconds: float | None = None
-        """Wall time of work that others do, perhaps since before this phase; None: the time of this phase."""
+        """Wall time of work that others do,
+        perhaps since before this phase; None: the time of this phase.
+        """
         self.finished = False
         """Whether the phase ended without an exception."""
         self.started = time.monotonic()
@@ -154,14 +182,22 @@ class Phase:
     @property
     def wall_seconds(self) -> float:
         """Seconds since the start; once it has ended, of the whole phase."""
-        return time.monotonic() - self.started if self._measured is None else self._measured.wall_seconds
+        return (
+            time.monotonic() - self.started
+            if self._measured is None
+            else self._measured.wall_seconds
+        )
 
     def add(self, **counts: int) -> None:
-        """Count the work since the last call, by unit of the clock. A unit that is never counted stays unknown."""
+        """Count the work since the last call, by unit of the clock.
+        A unit that is never counted stays unknown.
+        """
         self.counts.update(counts)
 
     def advance(self, done: float, **figures: float) -> None:
-        """Report the progress of the phase: `done` of `goal`, with the current `figures`. A call takes microseconds."""
+        """Report the progress of the phase: `done` of `goal`,
+        with the current `figures`. A call takes microseconds.
+        """
         self.done = done
         self.figures |= figures
         for listener in self._clock.listeners:
@@ -171,12 +207,16 @@ class Phase:
         """End the measurement; `PhaseClock` calls it once."""
         seconds, cpu_seconds = self.wall_seconds, self._clock.cpu_clock() - self._started_cpu
         work_seconds = seconds if self.work_seconds is None else self.work_seconds
-        self._measured = PhaseTotals(1, seconds, cpu_seconds, work_seconds, self.network_seconds, self.counts)
+        self._measured = PhaseTotals(
+            1, seconds, cpu_seconds, work_seconds, self.network_seconds, self.counts
+        )
         return self._measured
 
 
 class PhaseListener(Protocol):
-    """Hears of phases as they happen, such as a display. An exception in it ends the run, so it should raise none."""
+    """Hears of phases as they happen, such as a display.
+    An exception in it ends the run, so it should raise none.
+    """
 
     def phase_started(self, phase: Phase) -> None: ...
 
@@ -186,10 +226,11 @@ class PhaseListener(Protocol):
 
 
 class PhaseClock:
-    """Measures the phases of a run, one after the other, and keeps `phases.csv` (whole after every phase).
+    """Measures the phases of a run, one after the other, and keeps `phases.csv` (whole after every
+    phase).
 
-    Existing rows of `path` are kept, so that the totals of an interrupted run stay right. Call `resume` with the first
-    epoch that is repeated. With `path=None` nothing is written.
+    Existing rows of `path` are kept, so that the totals of an interrupted run stay right. Call
+    `resume` with the first epoch that is repeated. With `path=None` nothing is written.
 
         with clock.phase("training", epoch=3, goal=400) as phase:
             phase.add(examples=128)
@@ -197,13 +238,19 @@ class PhaseClock:
 
     A phase that ends with an exception leaves no row: a resumed run does it again.
 
-    After `account` the time outside the phases also has rows, so that all rows add up to the wall time.
+    After `account` the time outside the phases also has rows, so that all rows add up to the wall
+    time.
     """
 
     def __init__(
-        self, path: Path | None, gauge: DeviceGauge | None = None, units: Sequence[str] = ("examples",)
+        self,
+        path: Path | None,
+        gauge: DeviceGauge | None = None,
+        units: Sequence[str] = ("examples",),
     ) -> None:
-        """`gauge` reads the device; without one its figures are not measured. `units` are the units of the counts."""
+        """`gauge` reads the device; without one its figures are not measured.
+        `units` are the units of the counts.
+        """
         self.path = path
         self.units = tuple(units)
         self.cpu_clock: Callable[[], float] = time.process_time
@@ -213,7 +260,10 @@ class PhaseClock:
         self._rows = read_rows(path, self.units)
         self._current: Phase | None = None
         self._outside: tuple[int, str] | None = None  # epoch and row of the time between phases
-        self._booked = 0.0, 0.0  # instants of the clock and of `cpu_clock`; the time before them has its row
+        self._booked = (
+            0.0,
+            0.0,
+        )  # instants of the clock and of `cpu_clock`; the time before them has its row
 
     @contextmanager
     def phase(self, name: str, epoch: int, goal: float | None = None) -> Iterator[Phase]:
@@ -242,12 +292,16 @@ class PhaseClock:
                 listener.phase_ended(phase)
 
     def account(self, started: float, epoch: int) -> None:
-        """Give the time outside phases rows too, from `started` (on `time.monotonic()`) on; `epoch` is the first."""
+        """Give the time outside phases rows too,
+        from `started` (on `time.monotonic()`) on; `epoch` is the first.
+        """
         self._outside = epoch, STARTING
         self._booked = started, self.cpu_clock()
 
     def outside(self, name: str, epoch: int) -> None:
-        """Book the time from now until the next phase in the row `name` of `epoch`; no effect before `account`."""
+        """Book the time from now until the next phase in the row `name` of `epoch`;
+        no effect before `account`.
+        """
         if self._outside is not None and self._current is None:
             self._book_time_between(time.monotonic())
             self._outside = epoch, name
@@ -277,30 +331,46 @@ class PhaseClock:
         self._write()
 
     def totals(self) -> dict[str, PhaseTotals]:
-        """Time and work of each phase over all epochs, in the order of the phases' first appearance."""
+        """Time and work of each phase over all epochs,
+        in the order of the phases' first appearance.
+        """
         names = dict.fromkeys(name for _, name, _ in self._rows)
-        return {name: PhaseTotals.of(row for _, phase, row in self._rows if phase == name) for name in names}
+        return {
+            name: PhaseTotals.of(row for _, phase, row in self._rows if phase == name)
+            for name in names
+        }
 
     def epoch_rows(self, epoch: int) -> dict[str, PhaseTotals]:
         """Time and work of each phase of `epoch` so far."""
         return {name: row for at, name, row in self._rows if at == epoch}
 
     def steady(self, name: str) -> PhaseTotals:
-        """The phase `name` over all epochs but the first, which warms up; over the first if it is the only one."""
+        """The phase `name` over all epochs but the first,
+        which warms up; over the first if it is the only one.
+        """
         rows = [row for _, phase, row in self._rows if phase == name]
         return PhaseTotals.of(rows[1:] or rows)
 
     def _write(self) -> None:
         if self.path is not None:
-            rows = [{"epoch": epoch, "phase": name, **row.as_dict(self.units)} for epoch, name, row in self._rows]
+            rows = [
+                {"epoch": epoch, "phase": name, **row.as_dict(self.units)}
+                for epoch, name, row in self._rows
+            ]
             write_table(self.path, ("epoch", "phase", *PhaseTotals().as_dict(self.units)), rows)
 
 
 class RunDisplay(PhaseListener, Protocol):
-    """Shows the phases of a run, its losses and its figures; in its `with` block it may take over the terminal."""
+    """Shows the phases of a run, its losses and its figures;
+    in its `with` block it may take over the terminal.
+    """
 
     def update(
-        self, *, epoch: int, losses: Mapping[str, float] | None = None, figures: Mapping[str, object] | None = None
+        self,
+        *,
+        epoch: int,
+        losses: Mapping[str, float] | None = None,
+        figures: Mapping[str, object] | None = None,
     ) -> None:
         """Show the losses of `epoch`, the figures of its evaluation, or both."""
 

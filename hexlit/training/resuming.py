@@ -1,4 +1,6 @@
-"""Continuing a run: its checkpoint, compared with the settings, or the reason why nothing is left to train."""
+"""Continuing a run: its checkpoint, compared with the settings,
+or the reason why nothing is left to train.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,13 +28,17 @@ class HasEndedError(Exception):
         self.summary, self.why = dict(summary), why
 
 
-def resumed_checkpoint(config: RunSettings, task: Task, folder: Path, *, trial: bool) -> tuple[Path | None, int]:
-    """The checkpoint to continue from and the first epoch to do; None for a run without one, new or killed early.
+def resumed_checkpoint(
+    config: RunSettings, task: Task, folder: Path, *, trial: bool
+) -> tuple[Path | None, int]:
+    """The checkpoint to continue from and the first epoch to do; None for a run without one, new or
+    killed early.
 
     A trial of a sweep that has ended continues too: its figures are still to be reported.
 
     Raises:
-        UsageError: the checkpoint is damaged or was removed, or the run was started with other settings.
+        UsageError: the checkpoint is damaged or was removed, or the run was started with other
+            settings.
         HasEndedError: the run has ended, and its settings let it train no further.
     """
     path = folder / CHECKPOINTS / LAST
@@ -46,7 +52,9 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path, *, trial: 
     task.check_resume(saved, folder)
     # The values of the checkpoint would win: its optimizer and its schedule are taken over.
     now = {"optimizer": vars(config.optimizer), "trainer": {"ema_decay": config.trainer.ema_decay}}
-    check_same(folder, {name: values | saved.get("learning", {}) for name, values in now.items()}, now)
+    check_same(
+        folder, {name: values | saved.get("learning", {}) for name, values in now.items()}, now
+    )
     best = checkpoint["callbacks"].get(EarlyStopping.__name__, {}).get("best_epoch")
     if config.trainer.patience is not None and best is not None:
         refuse_other_best(folder / CHECKPOINTS / BEST, best)
@@ -74,15 +82,24 @@ def refuse_lost_checkpoint(path: Path, folder: Path) -> None:
 
 
 def refuse_other_best(path: Path, epoch: int) -> None:
-    """Raise `UsageError` unless the checkpoint at `path` is of `epoch` or later, as after a kill between both files."""
+    """Raise `UsageError` unless the checkpoint at `path` is of `epoch` or later,
+    as after a kill between both files.
+    """
     now = int(read_checkpoint(path)["epoch"])
     if now < epoch:
-        rule = "restore the file, or set trainer.patience=null to keep the weights of the last epoch"
-        raise UsageError(f"{path}: is of epoch {now}, and trainer.patience needs that of epoch {epoch}; {rule}")
+        rule = (
+            "restore the file, or set trainer.patience=null to keep the weights of the last epoch"
+        )
+        raise UsageError(
+            f"{path}: is of epoch {now}, and trainer.patience needs that of epoch {epoch}; {rule}"
+        )
 
 
-def why_ended(config: RunSettings, task: Task, summary: Mapping[str, Any], states: Mapping[str, Any]) -> str | None:
-    """Why the run with this `summary` would end at once if it continued as configured; None if it would train.
+def why_ended(
+    config: RunSettings, task: Task, summary: Mapping[str, Any], states: Mapping[str, Any]
+) -> str | None:
+    """Why the run with this `summary` would end at once if it continued as configured; None if it
+    would train.
 
     `states` are those of the callbacks in its checkpoint.
     """
@@ -107,4 +124,8 @@ def why_ended(config: RunSettings, task: Task, summary: Mapping[str, Any], state
             budget.load_state_dict(states[budget.state_key])
             if budget.is_spent():
                 return budget.setting
-    return "stopped" if ending.get("why") == "stopped" and summary.get("callbacks") == config.callbacks else None
+    return (
+        "stopped"
+        if ending.get("why") == "stopped" and summary.get("callbacks") == config.callbacks
+        else None
+    )

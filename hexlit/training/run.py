@@ -1,4 +1,6 @@
-"""One run of any task: its Trainer with all shared callbacks, its files, its cost, and its result."""
+"""One run of any task: its Trainer with all shared callbacks,
+its files, its cost, and its result.
+"""
 
 import logging
 import platform
@@ -53,12 +55,13 @@ def run(
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which is also written there as `summary.json`.
 
-    Only the first of several ranks does so; the others take part, each in a folder of its own, and return nothing.
-    `display_from(epoch)` shows a run that begins with `epoch`.
+    Only the first of several ranks does so; the others take part, each in a folder of its own, and
+    return nothing. `display_from(epoch)` shows a run that begins with `epoch`.
 
     Raises:
         UsageError: a setting does not suit the task, the data or the run to continue.
-        HasEndedError: the run to continue has ended, and would train no further; nothing is written.
+        HasEndedError: the run to continue has ended, and would train no further; nothing is
+            written.
     """
     quiet_lightning()
     profile.apply()
@@ -102,13 +105,23 @@ class _Run:
         clock.cpu_clock = lambda: time.process_time() + task.cpu_seconds()
         clock.listeners.append(display)
         self.display = display
-        deadline = None if config.trainer.max_seconds is None else started + config.trainer.max_seconds
+        deadline = (
+            None if config.trainer.max_seconds is None else started + config.trainer.max_seconds
+        )
         L.seed_everything(config.seed, workers=True, verbose=False)
-        task.set_up(Session(self.folder, self.profile, clock, display, self.first_epoch, options.trial, deadline))
+        task.set_up(
+            Session(
+                self.folder, self.profile, clock, display, self.first_epoch, options.trial, deadline
+            )
+        )
         task.module.clock = self.usage.steps
         self.usage.steps.table.resume(self.first_epoch)
 
-        facts = {"git": git_state(), "versions": versions(), "device": describe_device(self.profile)}
+        facts = {
+            "git": git_state(),
+            "versions": versions(),
+            "device": describe_device(self.profile),
+        }
         self.loggers = build_loggers(
             config.logger,
             self.folder,
@@ -126,12 +139,20 @@ class _Run:
         self.metrics = MetricsCsv(self.folder)
         self.metrics.table.resume(self.first_epoch)
 
-        self.evaluation = EvaluationPhase(task.evaluation() or Evaluation("", lambda final: {}, 0), clock, display)
-        rare = {*task.rare, self.evaluation.measured.prefix} if self.evaluation.measured.every_epochs else task.rare
+        self.evaluation = EvaluationPhase(
+            task.evaluation() or Evaluation("", lambda final: {}, 0), clock, display
+        )
+        rare = (
+            {*task.rare, self.evaluation.measured.prefix}
+            if self.evaluation.measured.every_epochs
+            else task.rare
+        )
         best = self.folder / CHECKPOINTS / BEST
         self.stopping = EarlyStopping(config.trainer, best, rare, others_log=bool(config.callbacks))
         self.cost = Cost(task, clock, started, earlier)
-        budgets = budgets_of(config.trainer, lambda: time.monotonic() - started, lambda: self.cost.flops)
+        budgets = budgets_of(
+            config.trainer, lambda: time.monotonic() - started, lambda: self.cost.flops
+        )
         self.trainer = self._trainer(budgets)
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
@@ -150,13 +171,20 @@ class _Run:
             *task.callbacks(),
             self.cost,
             self.usage,
-            LambdaCallback(on_train_epoch_end=lambda trainer, _: self.clock.outside(SAVING, trainer.current_epoch)),
+            LambdaCallback(
+                on_train_epoch_end=lambda trainer, _: self.clock.outside(
+                    SAVING, trainer.current_epoch
+                )
+            ),
             *self.options.callbacks,
             self.stopping,  # after all that logs, for it reads one of these figures
             self.metrics,  # after all that logs, and before the checkpoints
             BestCheckpoint(self.stopping, checkpoints / BEST),
             ModelCheckpoint(
-                checkpoints, LAST.removesuffix(".ckpt"), enable_version_counter=False, save_on_train_epoch_end=True
+                checkpoints,
+                LAST.removesuffix(".ckpt"),
+                enable_version_counter=False,
+                save_on_train_epoch_end=True,
             ),
         ]
         return L.Trainer(
@@ -174,11 +202,16 @@ class _Run:
         )
 
     def _log_figures(self, trainer: L.Trainer, module: L.LightningModule) -> None:
-        for prefix, figures in {**self.task.figures(), "train": {"lr": self.task.module.learning_rate}}.items():
+        for prefix, figures in {
+            **self.task.figures(),
+            "train": {"lr": self.task.module.learning_rate},
+        }.items():
             module.log_dict({f"{prefix}.{name}": float(value) for name, value in figures.items()})
 
     def fit(self, checkpoint: Path | None) -> dict[str, Any]:
-        """Train from `checkpoint` on, measure the result, and close what the task holds; returns summary entries."""
+        """Train from `checkpoint` on, measure the result,
+        and close what the task holds; returns summary entries.
+        """
         task, trainer, clock = self.task, self.trainer, self.clock
         figures: dict[str, Any] = {"compile_seconds": None}
         try:
@@ -194,7 +227,9 @@ class _Run:
                     self.evaluation.finish(trainer.current_epoch, restored=self.stopping.restored)
             clock.outside(FINISHING, trainer.current_epoch)
             if ranks().writes:
-                state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
+                state_bytes = sum(
+                    optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers
+                )
                 figures |= {"optimizer_state_bytes": state_bytes, **task.finish()}
         except (KeyboardInterrupt, SystemExit) as stop:
             if is_interruption(stop):
@@ -226,11 +261,16 @@ class _Run:
             "callbacks": config.callbacks,
             "val": self.metrics.validation(stopping.best_epoch if stopping.restored else None),
             "best": stopping.summary(),
-            "phases": {name: {"epochs": one.epochs, **one.as_dict(task.units)} for name, one in phases.items()},
+            "phases": {
+                name: {"epochs": one.epochs, **one.as_dict(task.units)}
+                for name, one in phases.items()
+            },
             "learning_rate": scaled_lr(config.optimizer, self.profile.train_batch),
             **self.usage.summary(),
             "parameters": sum(p.numel() for p in task.module.net.parameters()),
-            "device": ", ".join(filter(None, [describe_device(self.profile, task.module), task.engine()])),
+            "device": ", ".join(
+                filter(None, [describe_device(self.profile, task.module), task.engine()])
+            ),
             "versions": versions(),
             **({prefix: dict(evaluation.latest)} if (prefix := evaluation.measured.prefix) else {}),
             **figures,
@@ -249,12 +289,20 @@ class _Run:
         self._show_ending(summary["ending"])
 
     def _show_ending(self, ending: Mapping[str, Any], **facts: Any) -> None:
-        """Show it with the latest figures of the evaluation, or of the validation of a task without evaluation."""
-        figures = self.evaluation.latest if self.evaluation.measured.prefix else self.metrics.validation()
-        self.task.show_ending(ending, {**figures, **facts}, command_to_go_on(self.folder, self.config.trainer))
+        """Show it with the latest figures of the evaluation,
+        or of the validation of a task without evaluation.
+        """
+        figures = (
+            self.evaluation.latest if self.evaluation.measured.prefix else self.metrics.validation()
+        )
+        self.task.show_ending(
+            ending, {**figures, **facts}, command_to_go_on(self.folder, self.config.trainer)
+        )
 
     def _track_files(self, **facts: Any) -> None:
-        """Log on W&B the files that the task has used, then the checkpoints with `facts`; those of trials stay here."""
+        """Log on W&B the files that the task has used,
+        then the checkpoints with `facts`; those of trials stay here.
+        """
         if self.wandb is None or self.options.trial:
             return
         tracked = self.wandb.tracked
@@ -264,33 +312,41 @@ class _Run:
         for alias in ("best", "last"):  # W&B calls the last one `latest`
             path = self.folder / CHECKPOINTS / f"{alias}.ckpt"
             if path.exists():
-                tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts))
+                tracked.made(
+                    Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts)
+                )
 
 
 TRAINING_PASSES = 3
-"""Cost of a training step per example, in forward passes: one forward, two backward. Every product of matrices in the
-forward pass has two of the same size in the backward pass, for its input and for its weights."""
+"""Cost of a training step per example, in forward passes: one forward, two backward. Every product
+of matrices in the forward pass has two of the same size in the backward pass, for its input and for
+its weights.
+"""
 
 
 class Cost(L.Callback):
-    """Counts the floating-point operations of a run over all its sessions, and logs them after every epoch.
+    """Counts the floating-point operations of a run over all its sessions, and logs them after
+    every epoch.
 
-    An example that goes through the network while data is made costs one forward pass; an example of a training step
-    costs `TRAINING_PASSES`. These are the operations of the method, however they are computed. Not counted: padding of
-    a batch, activations computed again to save memory, steps repeated after memory ran out, and the optimizer (well
-    below a hundredth). Validation, evaluation, and data made ahead for an epoch that never came do not count either.
-    The same run has the same count on every machine that makes the same data.
+    An example that goes through the network while data is made costs one forward pass; an example
+    of a training step costs `TRAINING_PASSES`. These are the operations of the method, however they
+    are computed. Not counted: padding of a batch, activations computed again to save memory, steps
+    repeated after memory ran out, and the optimizer (well below a hundredth). Validation,
+    evaluation, and data made ahead for an epoch that never came do not count either. The same run
+    has the same count on every machine that makes the same data.
 
-    It also keeps the wall time over all sessions, as far as checkpoints record it. Logs `cost.flops`, `cost.seconds`
-    and, where the network makes data, `cost.actor_macs`: multiply-adds of that alone, as Jones 2021 (arXiv 2104.03113)
-    counts them. Loggers get these in single precision (7 digits), `flops` is exact.
+    It also keeps the wall time over all sessions, as far as checkpoints record it. Logs
+    `cost.flops`, `cost.seconds` and, where the network makes data, `cost.actor_macs`: multiply-adds
+    of that alone, as Jones 2021 (arXiv 2104.03113) counts them. Loggers get these in single
+    precision (7 digits), `flops` is exact.
     """
 
     def __init__(self, task: Task, clock: PhaseClock, started: float, earlier: float = 0.0) -> None:
         """The cost of `task`.
 
-        This session began at `started` on `time.monotonic()`; the earlier ones took `earlier` seconds or more, for they
-        continued after their last checkpoint. The rows of `clock` are up to date whenever a checkpoint has the time.
+        This session began at `started` on `time.monotonic()`; the earlier ones took `earlier`
+        seconds or more, for they continued after their last checkpoint. The rows of `clock` are up
+        to date whenever a checkpoint has the time.
         """
         self._task, self._of_example = task, 0
         self._settle = clock.settle
@@ -313,14 +369,23 @@ class Cost(L.Callback):
         self._of_example = TRAINING_PASSES * self._task.training_flops()
 
     def on_train_batch_end(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+        self,
+        trainer: L.Trainer,
+        pl_module: L.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
     ) -> None:
         """A step is done."""
         self._training += whole_size(pl_module, batch) * self._of_example
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log what the run has cost so far."""
-        costs = {"flops": float(self.flops), "seconds": self.seconds, "actor_macs": self._task.data_flops() / 2}
+        costs = {
+            "flops": float(self.flops),
+            "seconds": self.seconds,
+            "actor_macs": self._task.data_flops() / 2,
+        }
         pl_module.log_dict({f"cost.{name}": value for name, value in costs.items() if value})
 
     def state_dict(self) -> dict[str, Any]:
@@ -330,21 +395,31 @@ class Cost(L.Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         of_0_2 = state_dict.get("examples", 0) * TRAINING_PASSES * self._task.training_flops()
         self._training = state_dict.get("training", of_0_2)
-        self._earlier = max(self._earlier, state_dict.get("seconds", 0.0))  # 0.2 has it elsewhere, and in phases.csv
+        self._earlier = max(
+            self._earlier, state_dict.get("seconds", 0.0)
+        )  # 0.2 has it elsewhere, and in phases.csv
 
 
 def describe_device(profile: DeviceProfile, module: TrainedModule | None = None) -> str:
-    """One line on the device, its threads, and the precision of training, with the kernels that `module` has chosen."""
+    """One line on the device, its threads, and the precision of training,
+    with the kernels that `module` has chosen.
+    """
     kind = profile.device.type
     name = torch.cuda.get_device_name(profile.device) if kind == "cuda" else platform.machine()
     count = profile.devices if isinstance(profile.devices, int) else len(profile.devices)
     several = f"{count} x " if count > 1 else ""
-    own = "" if module is None or kind != "cpu" else f" by {module.kernels_in_use}, threads {module.threads}"
+    own = (
+        ""
+        if module is None or kind != "cpu"
+        else f" by {module.kernels_in_use}, threads {module.threads}"
+    )
     return f"{several}{kind} ({name}, {profile.threads} threads), training {profile.precision}{own}"
 
 
 def quiet_lightning() -> None:
-    """Keep Lightning's greetings and its hints, which do not suit such a run, off the terminal; errors stay."""
+    """Keep Lightning's greetings and its hints,
+    which do not suit such a run, off the terminal; errors stay.
+    """
     warnings.filterwarnings("ignore", module=r"lightning\.")
     for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -13,12 +13,17 @@ Row = TypeVar("Row")
 
 
 def write_table(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write the `columns` of `rows`, whole or not at all; a value that is None or missing is empty."""
+    """Write the `columns` of `rows`, whole or not at all;
+    a value that is None or missing is empty.
+    """
     text = io.StringIO()
     table = csv.DictWriter(text, list(columns), extrasaction="ignore", lineterminator="\n")
     table.writeheader()
     cells = (row.items() for row in rows)
-    table.writerows({name: f"{cell:.9g}" if isinstance(cell, float) else cell for name, cell in own} for own in cells)
+    table.writerows(
+        {name: f"{cell:.9g}" if isinstance(cell, float) else cell for name, cell in own}
+        for own in cells
+    )
     write_text_atomic(path, text.getvalue())
 
 
@@ -36,7 +41,9 @@ def read_table(path: Path | None, parse: Callable[[dict[str, str]], Row]) -> lis
         return [parse(row) for row in table]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
         reason = str(error).partition("\n")[0][:100]
-        raise UsageError(f"{path} line {table.line_num or 1}: not a row of a table of epochs ({reason})") from error
+        raise UsageError(
+            f"{path} line {table.line_num or 1}: not a row of a table of epochs ({reason})"
+        ) from error
 
 
 class EpochTable:
@@ -49,7 +56,9 @@ class EpochTable:
     def __init__(self, path: Path | None) -> None:
         """Go on with the file `path`; None: no file is written."""
         self.path = path
-        self.rows: list[Mapping[str, Any]] = read_table(path, lambda row: row | {"epoch": int(row["epoch"])})
+        self.rows: list[Mapping[str, Any]] = read_table(
+            path, lambda row: row | {"epoch": int(row["epoch"])}
+        )
 
     def resume(self, epoch: int) -> None:
         """Forget the rows of `epoch` and later, which the run repeats."""
@@ -57,10 +66,16 @@ class EpochTable:
         self._write()
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add the row of an epoch after those before it; columns stay in the order of their first appearance."""
+        """Add the row of an epoch after those before it;
+        columns stay in the order of their first appearance.
+        """
         self.rows = [*(earlier for earlier in self.rows if earlier["epoch"] < row["epoch"]), row]
         self._write()
 
     def _write(self) -> None:
         if self.path is not None:
-            write_table(self.path, dict.fromkeys(["epoch", *(name for row in self.rows for name in row)]), self.rows)
+            write_table(
+                self.path,
+                dict.fromkeys(["epoch", *(name for row in self.rows for name in row)]),
+                self.rows,
+            )

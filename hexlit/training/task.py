@@ -1,4 +1,6 @@
-"""A task's contribution to a run: its module, its data, and everything else that the shared code needs."""
+"""A task's contribution to a run: its module, its data,
+and everything else that the shared code needs.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -50,7 +52,9 @@ class Session:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How a task measures its network in addition to the losses, and when the network has learned enough."""
+    """How a task measures its network in addition to the losses,
+    and when the network has learned enough.
+    """
 
     prefix: str
     """Prefix of the logged figures, as in `prefix.name`."""
@@ -59,7 +63,9 @@ class Evaluation:
     every_epochs: int
     """Epochs between two evaluations. 0: never."""
     least: Mapping[str, float] | None = None
-    """Thresholds that prove the aim when all are reached, and then end the run. None: nothing ends it."""
+    """Thresholds that prove the aim when all are reached,
+    and then end the run. None: nothing ends it.
+    """
     in_a_row: int = 1
     """Successful evaluations in a row that the proof needs."""
     begin_after: int = 0
@@ -69,15 +75,18 @@ class Evaluation:
 class Task(ABC):
     """One kind of work for a run: its aim, its data, and its measure of success.
 
-    A run calls `set_up` first, once its generators are seeded, then the others. Two come earlier in a resumed run:
-    `check_resume` with the content of its checkpoint, and `evaluation` if the run had a target.
+    A run calls `set_up` first, once its generators are seeded, then the others. Two come earlier in
+    a resumed run: `check_resume` with the content of its checkpoint, and `evaluation` if the run
+    had a target.
 
     Attributes:
         unit: name of a training example in tables, in the plural.
         units: everything that phases count, `unit` included.
         shown: validation figures on the display of a running run, without `val.`.
-        metrics: the task's lines of the table of names; the first dot of other names becomes a slash in charts.
-        rare: prefixes of its metrics that some epochs alone have, in addition to that of the evaluation.
+        metrics: the task's lines of the table of names; the first dot of other names becomes a
+            slash in charts.
+        rare: prefixes of its metrics that some epochs alone have, in addition to that of the
+            evaluation.
         fresh_data: whether every epoch has another loader.
         module: the module to train; `set_up` makes it.
         data: its training data; `set_up` makes it.
@@ -101,7 +110,9 @@ class Task(ABC):
         """Floating-point operations of one example's forward pass."""
 
     def training_flops(self) -> int:
-        """Those of an example in training at this time, where the network may compute more than in evaluation."""
+        """Those of an example in training at this time,
+        where the network may compute more than in evaluation.
+        """
         return self.forward_flops()
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
@@ -120,7 +131,9 @@ class Task(ABC):
         return None
 
     def before_evaluation(self, is_due: Callable[[L.Trainer], bool]) -> list[L.Callback]:
-        """Callbacks that come right before the evaluation; `is_due(trainer)` tells whether one follows."""
+        """Callbacks that come right before the evaluation;
+        `is_due(trainer)` tells whether one follows.
+        """
         return []
 
     def callbacks(self) -> list[L.Callback]:
@@ -152,7 +165,9 @@ class Task(ABC):
         return {}
 
     def engine(self) -> str:
-        """The engine that works beside the training, for the line on the device, such as `evaluated by cuda graphs`."""
+        """The engine that works beside the training,
+        for the line on the device, such as `evaluated by cuda graphs`.
+        """
         return ""
 
     def close(self) -> None:
@@ -164,7 +179,9 @@ class Task(ABC):
         """Print the summary of the run."""
 
     @abstractmethod
-    def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
+    def show_ending(
+        self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str
+    ) -> None:
         """Print why the run ended, and the `command` that continues it if there is more to do.
 
         `figures` are those of the latest evaluation.

@@ -1,4 +1,6 @@
-"""A run's use of time, memory and the device: the parts of its steps in `steps.csv`, and the whole of it."""
+"""A run's use of time, memory and the device:
+the parts of its steps in `steps.csv`, and the whole of it.
+"""
 
 import contextlib
 import logging
@@ -25,9 +27,11 @@ from hexlit.training.tables import EpochTable
 log = logging.getLogger(__name__)
 
 PARTS = ("load", "transfer", "forward", "loss", "backward", "update")
-"""Waiting for the batch; its transfer to the device; the network; the loss; the gradients; clipping and the optimizer.
+"""Waiting for the batch; its transfer to the device; the network; the loss; the gradients; clipping
+and the optimizer.
 
-Adding up over ranks belongs to the last part."""
+Adding up over ranks belongs to the last part.
+"""
 
 LOADER_BOUND = 0.1
 """The loader is the bottleneck above this share of an epoch's time spent waiting for data."""
@@ -44,19 +48,26 @@ def verdict(load_share: float) -> str:
 class StepClock(L.Callback):
     """Adds up the parts of every step of an epoch; they follow each other without a gap.
 
-    `wall_seconds` runs from the epoch's start to the end of its last step. On cuda the seconds of a part are the
-    device's, its waiting included, and `wall_seconds` are the host's, until the device has done that step. On mps both
-    are the host's, and a part that waits for the device has the time of the work queued before. CPU seconds, and a
-    cpu's utilisation, are those of this process with all its threads.
+    `wall_seconds` runs from the epoch's start to the end of its last step. On cuda the seconds of a
+    part are the device's, its waiting included, and `wall_seconds` are the host's, until the device
+    has done that step. On mps both are the host's, and a part that waits for the device has the
+    time of the work queued before. CPU seconds, and a cpu's utilisation, are those of this process
+    with all its threads.
     """
 
-    def __init__(self, path: Path | None, device: torch.device, gauge: DeviceGauge | None = None) -> None:
-        """Rows go to `path`, a whole file after each epoch; None: nowhere. `gauge` reads the device."""
+    def __init__(
+        self, path: Path | None, device: torch.device, gauge: DeviceGauge | None = None
+    ) -> None:
+        """Rows go to `path`, a whole file after each epoch;
+        None: nowhere. `gauge` reads the device.
+        """
         self.table = EpochTable(path)
         self._device = device
         self._gauge = gauge or DeviceGauge(device, threads=1)
         self._events = Events(device)
-        self._marks: list[tuple[str, Any, float]] = []  # end of a part: its name, the event, processor time
+        self._marks: list[
+            tuple[str, Any, float]
+        ] = []  # end of a part: its name, the event, processor time
         self._warm = self._warned = False
 
     def end(self, part: str) -> None:
@@ -76,7 +87,12 @@ class StepClock(L.Callback):
         self.end("validation")
 
     def on_train_batch_end(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+        self,
+        trainer: L.Trainer,
+        pl_module: L.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
     ) -> None:
         """A step is done."""
         self._steps += 1
@@ -91,7 +107,11 @@ class StepClock(L.Callback):
         if self._warm and not self._warned and slow:
             self._warned = True
             share = f"{float(row['load_share']):.0%}"
-            log.warning("epoch %d spent %s of its time waiting for data; see accelerator.workers", row["epoch"], share)
+            log.warning(
+                "epoch %d spent %s of its time waiting for data; see accelerator.workers",
+                row["epoch"],
+                share,
+            )
         self._warm = True
 
     def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
@@ -129,7 +149,9 @@ class StepClock(L.Callback):
         if alone:
             row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
             reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
-        return row | {"not_measured": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
+        return row | {
+            "not_measured": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+        }
 
 
 SAMPLED_EVERY = 1.0
@@ -145,23 +167,30 @@ LONG_ENOUGH = 10.0
 class RunUsage(L.Callback):
     """Measures a run's use of time, memory and the device, its processes included.
 
-    It logs the memory of each epoch in MB (10^6 bytes) as `memory.*`, and warns once above a threshold. Charts get
-    `time.*`, `device.*` and `throughput.*` of the phases that have ended by then: all but `saving` and the rest of
-    `between`. A value that cannot be read is not logged. This callback comes after the evaluation.
+    It logs the memory of each epoch in MB (10^6 bytes) as `memory.*`, and warns once above a
+    threshold. Charts get `time.*`, `device.*` and `throughput.*` of the phases that have ended by
+    then: all but `saving` and the rest of `between`. A value that cannot be read is not logged.
+    This callback comes after the evaluation.
 
     Attributes:
         clock: times the phases, with the figures of the device, into `phases.csv`.
         steps: times the parts of the optimisation into `steps.csv`.
     """
 
-    def __init__(self, folder: Path, profile: DeviceProfile, units: Sequence[str] = ("examples",)) -> None:
+    def __init__(
+        self, folder: Path, profile: DeviceProfile, units: Sequence[str] = ("examples",)
+    ) -> None:
         """The run in `folder` on the device of `profile`; its phases count `units`."""
         self._folder = folder
         self._device = profile.device
         self._warning_mb = profile.config.memory_warning
         self._warned = False
-        self._tree = machine.ProcessTree(os.getpid(), nvml_of(profile.device), partial(held_bytes, profile.device))
-        self._sampler = machine.ResourceSampler(self._tree, SAMPLED_EVERY, folder / machine.RESOURCES_FILE)
+        self._tree = machine.ProcessTree(
+            os.getpid(), nvml_of(profile.device), partial(held_bytes, profile.device)
+        )
+        self._sampler = machine.ResourceSampler(
+            self._tree, SAMPLED_EVERY, folder / machine.RESOURCES_FILE
+        )
         gauge = DeviceGauge(profile.device, profile.threads, self._sampler.summary)
         self.clock = PhaseClock(folder / "phases.csv", gauge, units)
         self.steps = StepClock(folder / "steps.csv", profile.device, gauge)
@@ -179,19 +208,25 @@ class RunUsage(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log the memory and the times of the epoch."""
         epoch = trainer.current_epoch
-        figures = {name: value / 10**6 for name, value in self.peaks(epoch).items() if value is not None}
+        figures = {
+            name: value / 10**6 for name, value in self.peaks(epoch).items() if value is not None
+        }
         pl_module.log_dict({f"memory.{name}_mb": value for name, value in figures.items()})
         name = max(figures, key=lambda name: figures[name], default="")
         if name and figures[name] > self._warning_mb and not self._warned:
             self._warned = True
             limit = f"accelerator.memory_warning={self._warning_mb:g}"
-            log.warning("epoch %d: memory.%s_mb is %.0f, above %s", epoch, name, figures[name], limit)
+            log.warning(
+                "epoch %d: memory.%s_mb is %.0f, above %s", epoch, name, figures[name], limit
+            )
         charts = {name: value for name, value in self._charts(epoch) if value is not None}
         for logger in trainer.loggers:
             logger.log_metrics(charts | {EPOCH: float(epoch)}, trainer.global_step - 1)
 
     def peaks(self, epoch: int) -> Mapping[str, int | None]:
-        """Most bytes held in the latest epoch: on the `host`, as samples show, and on the `device`."""
+        """Most bytes held in the latest epoch:
+        on the `host`, as samples show, and on the `device`.
+        """
         samples = self._sampler.samples
         latest = samples[-1].host_bytes if samples else None
         total = PhaseTotals.of(self.clock.epoch_rows(epoch).values())
@@ -213,11 +248,18 @@ class RunUsage(L.Callback):
                 yield "device.steps_utilisation", float(value)
 
     def summary(self) -> dict[str, Any]:
-        """Entries for `summary.json`: peaks of memory in bytes, and the utilisation of the device once it was warm."""
+        """Entries for `summary.json`: peaks of memory in bytes,
+        and the utilisation of the device once it was warm.
+        """
         totals = self.clock.totals()
         device_peak = PhaseTotals.of(totals.values()).peak_device_bytes
-        memory = {"host_peak_bytes": self._sampler.summary().host_bytes, "device_peak_bytes": device_peak}
-        steady = {name: self.clock.steady(name).device_utilisation for name in totals if name not in ASIDE}
+        memory = {
+            "host_peak_bytes": self._sampler.summary().host_bytes,
+            "device_peak_bytes": device_peak,
+        }
+        steady = {
+            name: self.clock.steady(name).device_utilisation for name in totals if name not in ASIDE
+        }
         return {"memory": memory, "steady_utilisation": steady}
 
     def warn_of_idling(self) -> None:
@@ -226,4 +268,6 @@ class RunUsage(L.Callback):
         busy, long_enough = steady.device_utilisation, steady.wall_seconds >= LONG_ENOUGH
         if self._device.type != "cpu" and busy is not None and busy < LEAST_BUSY and long_enough:
             advice = "a larger accelerator.train_batch or net keeps it busier"
-            log.warning("%s was busy in %.0f%% of the training; %s", self._device, 100 * busy, advice)
+            log.warning(
+                "%s was busy in %.0f%% of the training; %s", self._device, 100 * busy, advice
+            )

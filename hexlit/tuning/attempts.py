@@ -1,4 +1,6 @@
-"""Working on trials to their end: room on a device, a folder, a process, and a second attempt with less memory."""
+"""Working on trials to their end: room on a device,
+a folder, a process, and a second attempt with less memory.
+"""
 
 import contextlib
 import logging
@@ -34,12 +36,17 @@ class Attempts:
     """Works on trials, several at once, each in the thread that calls `bring_to_end`."""
 
     def __init__(
-        self, plan: Plan, study: Study, config: DictConfig, make_launcher: Callable[[], Any], stop: threading.Event
+        self,
+        plan: Plan,
+        study: Study,
+        config: DictConfig,
+        make_launcher: Callable[[], Any],
+        stop: threading.Event,
     ) -> None:
         """Trials of `study`, until `stop` is set.
 
-        With Hydra's basic launcher each attempt is a process of its own. `make_launcher()` makes any other launcher,
-        which gets one launch per attempt.
+        With Hydra's basic launcher each attempt is a process of its own. `make_launcher()` makes
+        any other launcher, which gets one launch per attempt.
         """
         judged = plan.judged
         self._plan = plan
@@ -57,12 +64,16 @@ class Attempts:
         if launcher == "basic":
             configured = str(OmegaConf.select(config, "accelerator.device") or "auto")
             most = judged.slots or plan.settings.n_jobs
-            self._slots = {device: Slots(device_name(device), most) for device in judged.devices or [configured]}
+            self._slots = {
+                device: Slots(device_name(device), most)
+                for device in judged.devices or [configured]
+            }
         else:
             self._launch_all(f"hydra/launcher={launcher}", plan.settings.n_jobs)
 
     def room(self) -> bool:
-        """Whether the free memory would take another trial: its budget, or the most that one has taken.
+        """Whether the free memory would take another trial: its budget, or the most that one has
+        taken.
 
         Memory that running trials have not taken yet is not free.
         """
@@ -74,10 +85,16 @@ class Attempts:
 
     def _has_room(self, device: str, running: list[Attempt]) -> bool:
         there = [one for one in running if one.device == device]
-        return self._fits("device", self._plan.judged.device_memory_budget, there, partial(free_bytes_on, device))
+        return self._fits(
+            "device", self._plan.judged.device_memory_budget, there, partial(free_bytes_on, device)
+        )
 
     def _fits(
-        self, kind: str, budget: float | None, running: list[Attempt], free_bytes: Callable[[], int | None]
+        self,
+        kind: str,
+        budget: float | None,
+        running: list[Attempt],
+        free_bytes: Callable[[], int | None],
     ) -> bool:
         need = self._peaks.get(kind) if budget is None else budget * GIB
         free = free_bytes() if running and need is not None else None
@@ -87,13 +104,17 @@ class Attempts:
 
     def expect(self, trial: Trial, overrides: list[str]) -> Attempt:
         """Reserve memory for an attempt at `trial`, before `bring_to_end` is called."""
-        attempt = Attempt(self._ticket(trial), overrides, self._plan.hydra_overrides, self._plan.flags)
+        attempt = Attempt(
+            self._ticket(trial), overrides, self._plan.hydra_overrides, self._plan.flags
+        )
         with self._lock:
             self._running[trial.number] = attempt
         return attempt
 
     def bring_to_end(self, trial: Trial, overrides: list[str]) -> Attempt:
-        """Work on `trial`, once more with half the micro-batch where it runs out of memory; gives the last attempt."""
+        """Work on `trial`, once more with half the micro-batch where it runs out of memory;
+        gives the last attempt.
+        """
         attempt = self.expect(trial, overrides)
         try:
             self._attempt(trial, attempt, f"trial-{trial.number:03d}")
@@ -101,7 +122,11 @@ class Attempts:
             micro_batch = known.user_attrs.get("micro_batch") or 1
             if known.state == TrialState.RUNNING and micro_batch > 1 and not self._stop.is_set():
                 half = int(micro_batch) // 2
-                log.warning("trial %d ran out of memory; once more with accelerator.micro_batch=%d", trial.number, half)
+                log.warning(
+                    "trial %d ran out of memory; once more with accelerator.micro_batch=%d",
+                    trial.number,
+                    half,
+                )
                 for name, value in _ONCE_MORE.items():
                     trial.set_user_attr(name, value)
                 attempt = self.expect(trial, [*overrides, f"accelerator.micro_batch={half}"])
@@ -113,7 +138,9 @@ class Attempts:
             attempt.failure = named(error)
         with self._lock:
             self._running.pop(trial.number, None)
-            self._peaks |= {kind: max(peak, self._peaks.get(kind, 0)) for kind, peak in attempt.peaks.items()}
+            self._peaks |= {
+                kind: max(peak, self._peaks.get(kind, 0)) for kind, peak in attempt.peaks.items()
+            }
         return attempt
 
     def _attempt(self, trial: Trial, attempt: Attempt, name: str) -> None:
@@ -155,17 +182,25 @@ class Attempts:
     def _launch_all(self, where: str, most: int) -> None:
         limits = ("memory_budget", "device_memory_budget", "trial_timeout")
         if any(getattr(self._plan.judged, name) is not None for name in limits):
-            log.warning("%s: %s are not kept there", where, ", ".join(f"sweep.{name}" for name in limits))
+            log.warning(
+                "%s: %s are not kept there", where, ", ".join(f"sweep.{name}" for name in limits)
+            )
         self._launches = Launches(self._make_launcher, self._stop, most)
 
     def _take_slot(self, attempt: Attempt) -> None:
-        """Wait for a slot of the device with the fewest trials of this sweep, where there are slots, until the end."""
+        """Wait for a slot of the device with the fewest trials of this sweep,
+        where there are slots, until the end.
+        """
         began, said = time.monotonic(), False
         while self._slots and not self._stop.is_set():
             with self._lock:
                 running = list(self._running.values())
                 for device in sorted(self._slots, key=[one.device for one in running].count):
-                    slot = self._slots[device].take(str(self._plan.folder)) if self._has_room(device, running) else None
+                    slot = (
+                        self._slots[device].take(str(self._plan.folder))
+                        if self._has_room(device, running)
+                        else None
+                    )
                     if slot is not None:
                         attempt.device, attempt.slot = device, slot
                         return
@@ -176,9 +211,13 @@ class Attempts:
 
     def _say_who_has_the_slots(self) -> None:
         """Log it, once for each state: many trials may wait for the same slots."""
-        owners = {owner for slots in self._slots.values() for owner in slots.owners()} - {str(self._plan.folder)}
+        owners = {owner for slots in self._slots.values() for owner in slots.owners()} - {
+            str(self._plan.folder)
+        }
         others = ", ".join(sorted(owners)) or "trials of this sweep"
-        way = "a larger sweep.slots lets more run at a time, and sweep.devices names further devices"
+        way = (
+            "a larger sweep.slots lets more run at a time, and sweep.devices names further devices"
+        )
         line = f"waiting for {' or '.join(self._slots)}: the slots are taken by {others}; {way}"
         with self._lock:
             is_new, self._said = line != self._said, line
@@ -187,14 +226,22 @@ class Attempts:
 
 
 def device_name(configured: str) -> str:
-    """The one name of a device, however it is written. `auto` gives the most likely device, found without torch."""
+    """The one name of a device, however it is written.
+    `auto` gives the most likely device, found without torch.
+    """
     if configured == "auto":
         with contextlib.closing(Nvml()) as driver:
-            configured = "cuda" if not driver.reason else "mps" if sys.platform == "darwin" else "cpu"
+            configured = (
+                "cuda" if not driver.reason else "mps" if sys.platform == "darwin" else "cpu"
+            )
     kind, _, number = configured.partition(":")
     if kind != "cuda":
         return configured
-    visible = [entry.strip() for entry in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if entry.strip()]
+    visible = [
+        entry.strip()
+        for entry in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+        if entry.strip()
+    ]
     index = int(number or 0)
     return f"cuda:{visible[index] if index < len(visible) else index}"
 

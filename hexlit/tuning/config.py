@@ -15,7 +15,15 @@ BUDGET_STEPS = 20
 DIRECTIONS = ("minimize", "maximize")
 DIRECTION_OF_MODE = {"min": "minimize", "max": "maximize"}
 """Direction of an objective by the run's `trainer.monitor_mode`."""
-_LARGER_IS_BETTER = ("score", "rollouts_share", "optimality", "accuracy", "_right", "per_second", "elo_to_perfect")
+_LARGER_IS_BETTER = (
+    "score",
+    "rollouts_share",
+    "optimality",
+    "accuracy",
+    "_right",
+    "per_second",
+    "elo_to_perfect",
+)
 _SMALLER_IS_BETTER = ("loss", "error", "flops", "seconds", "bytes", "_mb", "macs_to_perfect")
 
 
@@ -24,51 +32,73 @@ class SweepConfig(Settings, section="sweep"):
     """How trials are judged, and how much of the machine each may take."""
 
     objective: Any = None
-    """Metric to optimise, or a list of several, by name in `metrics.csv`. Its value at the end of a trial counts.
-    Null: the run's `trainer.monitor`."""
+    """Metric to optimise, or a list of several, by name in `metrics.csv`. Its value at the end of a
+    trial counts. Null: the run's `trainer.monitor`.
+    """
     comparable: str | None = None
-    """Loss that all trials weigh alike, whatever weights they train with. It is a metric's name without `train.` or
-    `val.`, such as `comparable_loss`. It ranks the trials where the objective is a total loss. Null: `loss`."""
+    """Loss that all trials weigh alike, whatever weights they train with. It is a metric's name
+    without `train.` or `val.`, such as `comparable_loss`. It ranks the trials where the objective
+    is a total loss. Null: `loss`.
+    """
     monitor: str | None = None
     """Metric that the pruner compares. Null: the objective."""
     report_every: int | None = number(None, "[1, inf)")
-    """Steps between two reports of the monitored metric to the pruner. A report is the mean over these steps; the
-    metric is a training loss, or another that is logged in every step. Null: one report per epoch that measured the
-    metric."""
+    """Steps between two reports of the monitored metric to the pruner. A report is the mean over
+    these steps; the metric is a training loss, or another that is logged in every step. Null: one
+    report per epoch that measured the metric.
+    """
     compare_at: str = one_of(COMPARED_AT, "epochs")
-    """When the pruner compares trials. `epochs`: after equally many epochs. `budget`: after equally many twentieths
-    of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The pruner's own settings count in the
-    same steps."""
+    """When the pruner compares trials. `epochs`: after equally many epochs. `budget`: after equally
+    many twentieths of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The
+    pruner's own settings count in the same steps.
+    """
     seeds: int = number(1, "[1, inf)")
-    """Trainings per trial, with the seeds `seed`, `seed` + 1, ... Their mean is reported and is the trial's value."""
+    """Trainings per trial, with the seeds `seed`, `seed` + 1,
+    ... Their mean is reported and is the trial's value.
+    """
     resume: bool = False
     """Whether to continue the study that the same command began."""
     join: bool = False
     """Whether to work on a study that another process has begun, on this machine or another.
-    `hydra.sweeper.storage` and `hydra.sweeper.study_name` say which one. The sweep has a folder of its own;
-    `hydra.sweeper.n_trials` counts the trials of all processes."""
+    `hydra.sweeper.storage` and `hydra.sweeper.study_name` say which one. The sweep has a folder of
+    its own; `hydra.sweeper.n_trials` counts the trials of all processes.
+    """
     devices: list[str] | None = None
-    """Devices to spread the trials over, such as [cuda:0,cuda:1]. Null: the one of `accelerator`."""
+    """Devices to spread the trials over,
+    such as [cuda:0,cuda:1]. Null: the one of `accelerator`.
+    """
     slots: int | None = number(None, "[1, inf)")
-    """Most trials that share a device, counted over all sweeps of this machine. Null: `hydra.sweeper.n_jobs`."""
+    """Most trials that share a device,
+    counted over all sweeps of this machine. Null: `hydra.sweeper.n_jobs`.
+    """
     memory_budget: float | None = number(None, "(0, inf)", unit="GiB")
-    """Host memory that a trial may take, in GiB, over all its processes. A trial that takes more is stopped."""
+    """Host memory that a trial may take, in GiB,
+    over all its processes. A trial that takes more is stopped.
+    """
     device_memory_budget: float | None = number(None, "(0, inf)", unit="GiB")
-    """Device memory that a trial may take, in GiB. A trial that takes more is stopped. Drivers in containers and on
-    a Mac do not tell what a process takes. There torch's own figure counts, and a warning says so."""
+    """Device memory that a trial may take, in GiB. A trial that takes more is stopped. Drivers in
+    containers and on a Mac do not tell what a process takes. There torch's own figure counts, and a
+    warning says so.
+    """
     trial_timeout: float | None = number(None, "(0, inf)", unit="seconds")
     """Longest time of a trial, in seconds. A trial that takes longer is stopped."""
     storage_timeout: float = number(300.0, "(0, inf)", unit="seconds")
-    """Longest wait for a database server that no longer answers, in seconds. Then the sweep and its trials end."""
+    """Longest wait for a database server that no longer answers,
+    in seconds. Then the sweep and its trials end.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.objectives()
         if self.join and self.resume:
-            raise UsageError("sweep.join=true: sweep.resume=true continues a folder that has joined; choose one")
+            raise UsageError(
+                "sweep.join=true: sweep.resume=true continues a folder that has joined; choose one"
+            )
         name = self.comparable
         if name is not None and (not name or "." in name or name.endswith(_LARGER_IS_BETTER)):
-            raise UsageError(f"sweep.comparable={name}: name a loss without its data, such as comparable_loss")
+            raise UsageError(
+                f"sweep.comparable={name}: name a loss without its data, such as comparable_loss"
+            )
         if self.report_every is not None and (self.compare_at == "budget" or self.seeds > 1):
             raise UsageError(
                 f"sweep.report_every={self.report_every}: counts steps of one seed; it needs sweep.seeds=1 and "
@@ -76,26 +106,43 @@ class SweepConfig(Settings, section="sweep"):
             )
 
     def objectives(self) -> list[str]:
-        """The names of the objectives; none where the run's own `trainer.monitor` is the objective."""
+        """The names of the objectives;
+        none where the run's own `trainer.monitor` is the objective.
+        """
         if self.objective is None:
             return []
         names = [self.objective] if isinstance(self.objective, str) else self.objective
-        if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) and name for name in names):
-            raise UsageError(f"sweep.objective={self.objective}: the name of a metric, or a list of names")
+        if (
+            not isinstance(names, Sequence)
+            or not names
+            or not all(isinstance(name, str) and name for name in names)
+        ):
+            raise UsageError(
+                f"sweep.objective={self.objective}: the name of a metric, or a list of names"
+            )
         return list(names)
 
 
 def directions_of(direction: Any, objectives: Sequence[str]) -> list[str]:
-    """`minimize` or `maximize` for each objective. The objective's name decides where `direction` is None.
+    """`minimize` or `maximize` for each objective. The objective's name decides where `direction`
+    is None.
 
     Scores, accuracies and rates are maximised; losses, errors and costs are minimised.
     """
     if direction is None:
         for name in objectives:
             if not name.endswith((*_LARGER_IS_BETTER, *_SMALLER_IS_BETTER)):
-                raise UsageError(f"hydra.sweeper.direction=null: say whether to minimize or maximize {name}")
-        return ["maximize" if name.endswith(_LARGER_IS_BETTER) else "minimize" for name in objectives]
-    given = [direction] if isinstance(direction, str) or not isinstance(direction, Sequence) else list(direction)
+                raise UsageError(
+                    f"hydra.sweeper.direction=null: say whether to minimize or maximize {name}"
+                )
+        return [
+            "maximize" if name.endswith(_LARGER_IS_BETTER) else "minimize" for name in objectives
+        ]
+    given = (
+        [direction]
+        if isinstance(direction, str) or not isinstance(direction, Sequence)
+        else list(direction)
+    )
     names = [getattr(entry, "name", entry) for entry in given]
     for name in names:
         check_word("hydra.sweeper.direction", name, DIRECTIONS)
@@ -116,11 +163,17 @@ class OptunaSweeperConf:
     defaults: list[Any] = field(default_factory=lambda: [{"sampler": "tpe"}, {"pruner": "median"}])
 
     sampler: Any = MISSING
-    """Sampler of the next trial: an entry of the group, or any class of `optuna.samplers` by `_target_`."""
+    """Sampler of the next trial: an entry of the group,
+    or any class of `optuna.samplers` by `_target_`.
+    """
     pruner: Any = MISSING
-    """Pruner that ends hopeless trials: an entry of the group, or any class of `optuna.pruners` by `_target_`."""
+    """Pruner that ends hopeless trials: an entry of the group,
+    or any class of `optuna.pruners` by `_target_`.
+    """
     direction: Any = one_of(DIRECTIONS, None)
-    """`minimize`, `maximize`, or a list with one for each objective. Null: the objective's name decides."""
+    """`minimize`, `maximize`, or a list with one for each objective.
+    Null: the objective's name decides.
+    """
     storage: str | None = None
     """Storage of the study: a path (a journal file) or a URL, such as `sqlite:///study.db`,
     `postgresql://user@host/name` or `mysql+pymysql://user@host/name`. The environment variable
@@ -136,6 +189,10 @@ class OptunaSweeperConf:
     max_failure_rate: float = number(0.5, "[0, 1]")
     """Share of failed trials above which the sweep ends. It is taken over five trials or more."""
     params: dict[str, Any] | None = field(default_factory=dict)
-    """Search space: values, `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, or `tag(log, interval(a, b))`."""
+    """Search space: values, `interval(a, b)`, `range(a, b, step)`,
+    `choice(a, b)`, or `tag(log, interval(a, b))`.
+    """
     custom_search_space: str | None = None
-    """Dotted path of a function `(config, trial) -> None` that asks the trial for more parameters."""
+    """Dotted path of a function `(config, trial) -> None`
+    that asks the trial for more parameters.
+    """

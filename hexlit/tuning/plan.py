@@ -1,4 +1,6 @@
-"""The plan of a sweep, read from its configuration and checked before anything runs; its folder is made or found."""
+"""The plan of a sweep, read from its configuration and checked before anything runs;
+its folder is made or found.
+"""
 
 import math
 import re
@@ -33,7 +35,9 @@ _OF_THE_PARENT = (
     *("hydra.sweeper.storage", "hydra.mode", "hydra.run", "hydra.sweep"),
     *("hydra.launcher", "hydra/launcher", "hydra.job.num"),
 )
-"""Hydra's settings for the sweep itself, left out of its trials (`hydra.sweeper` does no harm there)."""
+"""Hydra's settings for the sweep itself,
+left out of its trials (`hydra.sweeper` does no harm there).
+"""
 _OF_ONE_SESSION = (
     *("storage", "sweep.resume", "sweep.join", "sweep.storage_timeout", "n_trials", "n_jobs"),
     *("timeout", "max_failure_rate", "hydra.sweep.dir"),
@@ -50,9 +54,13 @@ class Plan:
     folder: Path
     study_name: str
     judged: SweepConfig
-    """The section `sweep`, with the names of its objectives and of the monitored metric filled in."""
+    """The section `sweep`,
+    with the names of its objectives and of the monitored metric filled in.
+    """
     settings: OptunaSweeperConf
-    """The node `hydra.sweeper`, with a direction for each objective, and without a pruner where nothing is pruned."""
+    """The node `hydra.sweeper`, with a direction for each objective,
+    and without a pruner where nothing is pruned.
+    """
     pruner: "BasePruner"
     space: dict[str, "BaseDistribution"]
     custom: Callable[[DictConfig, Any], None] | None
@@ -86,40 +94,54 @@ class Plan:
 
     @property
     def terms(self) -> dict[str, str]:
-        """Settings that all processes of a study must share to keep trials comparable, by names for people."""
+        """Settings that all processes of a study must share to keep trials comparable,
+        by names for people.
+        """
         shared = ("objective", "monitor", "comparable", "compare_at", "report_every", "seeds")
         terms: dict[str, Any] = {f"sweep.{name}": getattr(self.judged, name) for name in shared}
-        custom = None if self.custom is None else f"{self.custom.__module__}.{self.custom.__qualname__}"
+        custom = (
+            None if self.custom is None else f"{self.custom.__module__}.{self.custom.__qualname__}"
+        )
         terms["hydra.sweeper.custom_search_space"] = custom
         terms["what is fixed"] = _without([*self.recipe, *self.overrides], _OF_THE_MACHINE)
         terms |= {f"{SPACE}{name}": result for name, result in self.space.items()}
         return {name: str(value) for name, value in terms.items()}
 
 
-def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequence[str], loader: Any) -> Plan:
-    """The plan of the composed `config`, the sweeper's `settings` and the task's overrides `arguments`.
+def make_plan(
+    config: DictConfig, settings: Mapping[str, Any], arguments: Sequence[str], loader: Any
+) -> Plan:
+    """The plan of the composed `config`, the sweeper's `settings` and the task's overrides
+    `arguments`.
 
-    Makes the sweep's folder, or with `sweep.resume=true` finds it. `loader` is Hydra's, to compose with.
+    Makes the sweep's folder, or with `sweep.resume=true` finds it. `loader` is Hydra's, to compose
+    with.
 
     Raises:
-        UsageError: a setting is wrong, the study exists already, there is none to continue, or it was begun with
-            other settings.
+        UsageError: a setting is wrong, the study exists already, there is none to continue, or it
+            was begun with other settings.
     """
     from optuna.pruners import NopPruner
 
     sweeper = OptunaSweeperConf(**{name: plain(value) for name, value in settings.items()})
     for one in fields(sweeper):
         if RANGE in one.metadata:
-            check_number(f"hydra.sweeper.{one.name}", getattr(sweeper, one.name), one.metadata[RANGE])
+            check_number(
+                f"hydra.sweeper.{one.name}", getattr(sweeper, one.name), one.metadata[RANGE]
+            )
     space, fixed = parse_space([*arguments_of(sweeper.params or {}), *arguments])
     custom = _function(sweeper.custom_search_space)
     if not space and custom is None:
-        raise UsageError("hydra.sweeper.params: nothing to search; choose sweep=NAME, or write KEY=interval(a,b)")
+        raise UsageError(
+            "hydra.sweeper.params: nothing to search; choose sweep=NAME, or write KEY=interval(a,b)"
+        )
     judged, sweeper.direction = _objectives(_checked(config), config, sweeper.direction)
     pruner = build_pruner(sweeper.pruner)
     if len(sweeper.direction) > 1 and not isinstance(pruner, NopPruner):
         if str(config.hydra.runtime.choices.get("hydra/sweeper/pruner")) not in ("None", "median"):
-            raise UsageError("hydra/sweeper/pruner: with several objectives nothing can be pruned; choose none")
+            raise UsageError(
+                "hydra/sweeper/pruner: with several objectives nothing can be pruned; choose none"
+            )
         pruner = NopPruner()
     if isinstance(pruner, NopPruner):
         sweeper.pruner = None
@@ -138,7 +160,9 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
         pruner=pruner,
         space=space,
         custom=custom,
-        overrides=_without(fixed_overrides(fixed), ("sweep.resume", "sweep.join", "sweep.storage_timeout")),
+        overrides=_without(
+            fixed_overrides(fixed), ("sweep.resume", "sweep.join", "sweep.storage_timeout")
+        ),
         recipe=recipe_of(config, fixed, loader),
         own_overrides=_share_of_machine(config, sweeper.n_jobs, [*fixed, *space]),
         hydra_overrides=_without(hydra_overrides, _OF_THE_PARENT),
@@ -151,7 +175,9 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
 
 
 def _checked(config: DictConfig) -> SweepConfig:
-    """The section `sweep`. The whole configuration is checked here, so that an error appears once, not per trial."""
+    """The section `sweep`. The whole configuration is checked here,
+    so that an error appears once, not per trial.
+    """
     task = config.copy()
     with open_dict(task), read_write(task):
         del task["hydra"]
@@ -163,20 +189,30 @@ def _checked(config: DictConfig) -> SweepConfig:
     return judged
 
 
-def _objectives(judged: SweepConfig, config: DictConfig, direction: Any) -> tuple[SweepConfig, list[str]]:
-    """The sweep's objectives and their directions, else the run's own `trainer.monitor`, filled in."""
+def _objectives(
+    judged: SweepConfig, config: DictConfig, direction: Any
+) -> tuple[SweepConfig, list[str]]:
+    """The sweep's objectives and their directions,
+    else the run's own `trainer.monitor`, filled in.
+    """
     objectives = judged.objectives()
     if not objectives:
         monitor = OmegaConf.select(config, "trainer.monitor")
         if not isinstance(monitor, str):
-            raise UsageError("sweep.objective=null: name a metric of metrics.csv; the run has no trainer.monitor")
+            raise UsageError(
+                "sweep.objective=null: name a metric of metrics.csv; the run has no trainer.monitor"
+            )
         objectives = [monitor]
-        direction = direction or DIRECTION_OF_MODE.get(str(OmegaConf.select(config, "trainer.monitor_mode")))
+        direction = direction or DIRECTION_OF_MODE.get(
+            str(OmegaConf.select(config, "trainer.monitor_mode"))
+        )
     filled = replace(judged, objective=objectives, monitor=judged.monitor or objectives[0])
     return filled, directions_of(direction, objectives)
 
 
-def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: float) -> dict[str, Any]:
+def sweep_facts(
+    plan: Plan, *, started: float, finished: float | None, seconds: float
+) -> dict[str, Any]:
     """The content of `sweep.json`."""
     settings = plan.settings
     storage = None if settings.storage is None else hidden_password(settings.storage)
@@ -192,21 +228,30 @@ def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: 
 
 
 def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> list[str]:
-    """The trial's share of the cores, unless the user has set one; only where trials run side by side on this machine.
+    """The trial's share of the cores, unless the user has set one; only where trials run side by
+    side on this machine.
 
     The share is the same when no processes can be started and the trials run one after another.
     """
     if config.hydra.runtime.choices.get("hydra/launcher", "basic") != "basic":
         return []  # they run elsewhere
     key = "accelerator.threads"
-    if key in named or OmegaConf.select(config, "accelerator") is None or OmegaConf.select(config, key):
+    if (
+        key in named
+        or OmegaConf.select(config, "accelerator") is None
+        or OmegaConf.select(config, key)
+    ):
         return []
     return [f"{key}={max(1, usable_cores() // n_jobs)}"]
 
 
 def _flags(config: DictConfig) -> list[str]:
     """The command line's flags that a trial needs too."""
-    folders = [source.path for source in config.hydra.runtime.config_sources if source.provider == "command-line"]
+    folders = [
+        source.path
+        for source in config.hydra.runtime.config_sources
+        if source.provider == "command-line"
+    ]
     return [part for folder in folders for part in ("--config-dir", str(folder))]
 
 
@@ -218,15 +263,21 @@ def _function(path: str | None) -> Callable[[DictConfig, Any], None] | None:
     except Exception as error:
         if (bug := error_of_foreign_code(error)) is not None:  # its module raises
             raise bug from None
-        raise UsageError(f"hydra.sweeper.custom_search_space={path}: there is no such function") from error
+        raise UsageError(
+            f"hydra.sweeper.custom_search_space={path}: there is no such function"
+        ) from error
 
 
 def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:
-    """`overrides` without those of `keys`, of anything below them, and of settings of the sweeper with these names."""
+    """`overrides` without those of `keys`, of anything below them,
+    and of settings of the sweeper with these names.
+    """
 
     def dropped(override: str) -> bool:
         key = override.lstrip("+~").partition("=")[0].partition("@")[0]
-        return any(key == one or key.startswith(f"{one}.") or key == f"hydra.sweeper.{one}" for one in keys)
+        return any(
+            key == one or key.startswith(f"{one}.") or key == f"hydra.sweeper.{one}" for one in keys
+        )
 
     return [override for override in overrides if not dropped(override)]
 
@@ -241,16 +292,21 @@ def find_folder(
     """Folder and name of the study; the folder is made.
 
     Raises:
-        UsageError: the folder has a sweep already, or none to continue; or no setting names the study to join.
+        UsageError: the folder has a sweep already, or none to continue; or no setting names the
+            study to join.
     """
     if judged.join and None in (settings.storage, settings.study_name):
-        raise UsageError("sweep.join=true: needs hydra.sweeper.storage=URL and hydra.sweeper.study_name=NAME")
+        raise UsageError(
+            "sweep.join=true: needs hydra.sweeper.storage=URL and hydra.sweeper.study_name=NAME"
+        )
     folder = Path(str(config.hydra.sweep.dir)).absolute()
     name = settings.study_name
     own_folder = any(override.startswith("hydra.sweep.dir=") for override in hydra_overrides)
     if name is not None and not own_folder:
         if not re.fullmatch(r"[\w-][\w.-]*", name):
-            raise UsageError(f"hydra.sweeper.study_name={name}: names a folder; use letters, digits, '-', '_' and '.'")
+            raise UsageError(
+                f"hydra.sweeper.study_name={name}: names a folder; use letters, digits, '-', '_' and '.'"
+            )
         folder = folder.parent / name
     if judged.resume and name is None and not own_folder:
         folder = _latest_of(folder.parent, command)
@@ -272,8 +328,12 @@ def find_folder(
 
 def _latest_of(runs: Path, command: list[str]) -> Path:
     """The latest sweep below `runs` that this `command` began."""
-    sweeps = [(facts, path.parent) for path in runs.glob(f"*/{SWEEP_FILE}") if (facts := read_json(path))]
-    same = [(facts["started"], folder) for facts, folder in sweeps if facts.get("command") == command]
+    sweeps = [
+        (facts, path.parent) for path in runs.glob(f"*/{SWEEP_FILE}") if (facts := read_json(path))
+    ]
+    same = [
+        (facts["started"], folder) for facts, folder in sweeps if facts.get("command") == command
+    ]
     if not same:
         raise UsageError(
             f"sweep.resume=true: this command has begun no sweep in {runs}; name one with hydra.sweep.dir=FOLDER"
@@ -289,7 +349,11 @@ def absolute(storage: str | None) -> str | None:
     if kind_of(storage)[0] == "sqlite":
         scheme, _, query = storage.partition("?")
         query = f"?{query}" if query else ""
-        return f"{scheme.partition('://')[0]}:///{path.absolute()}{query}" if str(path) != "." else storage
+        return (
+            f"{scheme.partition('://')[0]}:///{path.absolute()}{query}"
+            if str(path) != "."
+            else storage
+        )
     return str(path.absolute())
 
 
@@ -306,7 +370,15 @@ def recipe_of(config: DictConfig, fixed: Mapping[str, str], loader: Any) -> list
     chosen = choices.get("experiment")
     recipe = [] if chosen is None or "experiment" in fixed else [f"experiment={chosen}"]
     without = [line for line in fixed_overrides(fixed) if not line.startswith(("sweep=", "sweep."))]
-    bare = loader.load_configuration(str(config.hydra.job.config_name), [*without, *recipe, "sweep=none"], RunMode.RUN)
-    before, after = (dict(flat(OmegaConf.to_container(one, resolve=False))) for one in (bare, config))
+    bare = loader.load_configuration(
+        str(config.hydra.job.config_name), [*without, *recipe, "sweep=none"], RunMode.RUN
+    )
+    before, after = (
+        dict(flat(OmegaConf.to_container(one, resolve=False))) for one in (bare, config)
+    )
     changed = {key: value for key, value in after.items() if before.get(key) != value}
-    return recipe + [render(key, value) for key, value in changed.items() if not key.startswith(("hydra.", "sweep."))]
+    return recipe + [
+        render(key, value)
+        for key, value in changed.items()
+        if not key.startswith(("hydra.", "sweep."))
+    ]

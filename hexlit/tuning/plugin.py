@@ -1,7 +1,8 @@
 """`hydra/sweeper=optuna`: makes hexlit's sweeper known to Hydra under the name of its stock plugin.
 
-Hydra 1.3 takes plugins only from the package `hydra_plugins`. This module is therefore known under a second name
-there, from wheels and editable installs alike, and takes precedence over an installed stock plugin.
+Hydra 1.3 takes plugins only from the package `hydra_plugins`. This module is therefore known under
+a second name there, from wheels and editable installs alike, and takes precedence over an installed
+stock plugin.
 """
 
 import copyreg
@@ -33,7 +34,9 @@ class OptunaSweeper(Sweeper, metaclass=_PluginType):
         """Take the node `hydra.sweeper`."""
         self.settings = settings
 
-    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+    def setup(
+        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
+    ) -> None:
         self._arguments = (hydra_context, task_function)
         self.config = config
 
@@ -57,13 +60,18 @@ def register() -> None:
     sys.modules[_ALIAS] = sys.modules[__name__]
     parent.hexlit = sys.modules[__name__]  # type: ignore[attr-defined]
     OptunaSweeper.__module__ = _ALIAS
-    # Launchers send Hydra's list of plugins to other processes. These know the second name only after they have
-    # imported this module.
+    # Launchers send Hydra's list of plugins to other processes. These know the second name only
+    # after they have imported this module.
     copyreg.pickle(_PluginType, lambda _: (registered, ()))
     Plugins.instance().register(OptunaSweeper)
     store = ConfigStore.instance()
     target = f"{_ALIAS}.{OptunaSweeper.__name__}"
-    store.store(group="hydra/sweeper", name="optuna", node=OptunaSweeperConf(_target_=target), provider="hexlit")
+    store.store(
+        group="hydra/sweeper",
+        name="optuna",
+        node=OptunaSweeperConf(_target_=target),
+        provider="hexlit",
+    )
 
 
 def registered() -> type[OptunaSweeper]:

@@ -1,4 +1,6 @@
-"""One attempt at a trial: a process of its own that is watched, or a launch by one of Hydra's launchers."""
+"""One attempt at a trial: a process of its own that is watched,
+or a launch by one of Hydra's launchers.
+"""
 
 import contextlib
 import functools
@@ -45,7 +47,15 @@ _SOFT_END = 15.0
 """Seconds that a trial has to end by itself after a request."""
 _ASKED_EVERY = 10
 """Seconds between two requests to Slurm's controller; each covers all jobs."""
-_GOES_ON = {"CONFIGURING", "REQUEUE_FED", "REQUEUE_HOLD", "RESIZING", "SIGNALING", "SPECIAL_EXIT", "STAGE_OUT"}
+_GOES_ON = {
+    "CONFIGURING",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "RESIZING",
+    "SIGNALING",
+    "SPECIAL_EXIT",
+    "STAGE_OUT",
+}
 _GOES_ON |= {"STOPPED", "SUSPENDED"}
 """States of jobs that have not ended, in addition to those that submitit knows."""
 _NO_OUTPUT = re.compile(r"^Job (\w+).*\(state: (\w+)", re.DOTALL)
@@ -53,7 +63,9 @@ _NO_OUTPUT = re.compile(r"^Job (\w+).*\(state: (\w+)", re.DOTALL)
 
 @dataclass
 class Attempt:
-    """One attempt at a trial: what it takes now, and how it ended; the study has what the trial itself has told."""
+    """One attempt at a trial: what it takes now,
+    and how it ended; the study has what the trial itself has told.
+    """
 
     ticket: TrialTicket
     overrides: list[str]
@@ -86,7 +98,8 @@ class NoProcessError(Exception):
 
 
 class TrialProcess:
-    """The process of an attempt: `hexlit COMMAND OVERRIDES` in a session of its own, so that all its children end too.
+    """The process of an attempt: `hexlit COMMAND OVERRIDES` in a session of its own, so that all
+    its children end too.
 
     Its output goes to `console.log` in the attempt's folder. It ends when this process does.
     """
@@ -97,7 +110,9 @@ class TrialProcess:
         self._began = time.monotonic()
         folder, slot = attempt.folder, attempt.slot
         arguments = [*attempt.flags, *attempt.overrides, *attempt.hydra_overrides]
-        arguments += ["hydra.sweeper.storage=null"]  # the ticket has it, and no file of the trial may
+        arguments += [
+            "hydra.sweeper.storage=null"
+        ]  # the ticket has it, and no file of the trial may
         arguments += [f"hydra.run.dir={quoted(str(folder))}", "hydra.mode=RUN"]
         try:
             with (folder / CONSOLE).open("ab") as console:
@@ -116,7 +131,9 @@ class TrialProcess:
                 slot.close()  # the trial's process holds it from now on
 
     def wait(self, limits: SweepConfig, stop: threading.Event) -> None:
-        """Wait for the end, which comes at the `limits`, and soon after `stop` is set; the attempt notes it."""
+        """Wait for the end, which comes at the `limits`,
+        and soon after `stop` is set; the attempt notes it.
+        """
         attempt, process = self._attempt, self._process
         try:
             attempt.failure = self._watch(limits, stop)
@@ -127,7 +144,9 @@ class TrialProcess:
         if attempt.failure is not None and stop.is_set():
             attempt.interrupt()
         elif process.returncode in _SPOKEN:
-            attempt.failure = ": ".join(filter(None, [attempt.failure, last_line(attempt.folder / CONSOLE)]))
+            attempt.failure = ": ".join(
+                filter(None, [attempt.failure, last_line(attempt.folder / CONSOLE)])
+            )
 
     def _watch(self, limits: SweepConfig, stop: threading.Event) -> str | None:
         """Why the process failed, or None where its exit code is 0."""
@@ -139,7 +158,9 @@ class TrialProcess:
                 if self._process.ended_within(_LOOK_EVERY):
                     return self._process.how or None
                 if stop.is_set():
-                    self._process.send_signal(signal.SIGINT)  # lets loggers and checkpoints end properly
+                    self._process.send_signal(
+                        signal.SIGINT
+                    )  # lets loggers and checkpoints end properly
                     self._process.ended_within(_SOFT_END)
                     return "stopped"
                 with contextlib.suppress(psutil.NoSuchProcess):
@@ -159,11 +180,15 @@ class TrialProcess:
             device = last_device_bytes(seeds[-1] if seeds else attempt.folder / RESOURCES_FILE)
         figures = {"host": sample.host_bytes, "device": device}
         attempt.taken = {name: value for name, value in figures.items() if value is not None}
-        attempt.peaks |= {name: max(value, attempt.peaks.get(name, 0)) for name, value in attempt.taken.items()}
+        attempt.peaks |= {
+            name: max(value, attempt.peaks.get(name, 0)) for name, value in attempt.taken.items()
+        }
 
 
 def exceeded(limits: SweepConfig, seconds: float, taken: Mapping[str, int]) -> str | None:
-    """The limit that `seconds`, or the bytes `taken`, exceed, as a reason; None: no limit is exceeded."""
+    """The limit that `seconds`, or the bytes `taken`,
+    exceed, as a reason; None: no limit is exceeded.
+    """
     if limits.trial_timeout is not None and seconds > limits.trial_timeout:
         return f"over its time: {seconds:.0f} s of sweep.trial_timeout={limits.trial_timeout:g}"
     for name, key in (("host", "memory_budget"), ("device", "device_memory_budget")):
@@ -175,18 +200,23 @@ def exceeded(limits: SweepConfig, seconds: float, taken: Mapping[str, int]) -> s
 
 @functools.cache
 def _warn_of_own_figure(why: str) -> None:
-    log.warning("sweep.device_memory_budget: %s; torch's own figure counts, and on a cpu nothing is limited", why)
+    log.warning(
+        "sweep.device_memory_budget: %s; torch's own figure counts, and on a cpu nothing is limited",
+        why,
+    )
 
 
 class Launches:
     """Attempts by one of Hydra's launchers, one launch each.
 
-    A launched job cannot be recalled. When the sweep ends, its trial counts as interrupted, and the launcher decides
-    about the job.
+    A launched job cannot be recalled. When the sweep ends, its trial counts as interrupted, and the
+    launcher decides about the job.
     """
 
     def __init__(self, make: Callable[[], Any], stop: threading.Event, most: int) -> None:
-        """`make()` gives a launcher that is set up; `most` launch in parallel, until `stop` is set."""
+        """`make()` gives a launcher that is set up;
+        `most` launch in parallel, until `stop` is set.
+        """
         self._make = make
         self._stop = stop
         self._free = threading.Semaphore(most)
@@ -222,19 +252,28 @@ class Launches:
         ]
         try:
             [result] = self._make().launch([overrides], initial_job_idx=attempt.ticket.number)
-            attempt.failure = None if result.status == JobStatus.COMPLETED else named(result._return_value)
+            attempt.failure = (
+                None if result.status == JobStatus.COMPLETED else named(result._return_value)
+            )
         except (Exception, SystemExit) as error:  # a job that exits or is killed ends its launcher
-            ended = _NO_OUTPUT.match(str(error)) if type(error).__name__ == "UncompletedJobError" else None
-            attempt.failure = f"job {ended[1]} of Slurm ended as {ended[2]}" if ended else named(error)
+            ended = (
+                _NO_OUTPUT.match(str(error))
+                if type(error).__name__ == "UncompletedJobError"
+                else None
+            )
+            attempt.failure = (
+                f"job {ended[1]} of Slurm ended as {ended[2]}" if ended else named(error)
+            )
         finally:
             clean(attempt.folder)
 
 
 class AskTheController(Callback):
-    """Makes submitit ask Slurm's controller before Hydra launches jobs there. Hydra builds it from `conf/`.
+    """Makes submitit ask Slurm's controller before Hydra launches jobs there. Hydra builds it from
+    `conf/`.
 
-    By default submitit asks `sacct` every ten minutes, and waits forever without accounting: a cancelled job leaves no
-    result file, and submitit would check nothing else.
+    By default submitit asks `sacct` every ten minutes, and waits forever without accounting: a
+    cancelled job leaves no result file, and submitit would check nothing else.
     """
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
@@ -253,14 +292,22 @@ def ask_the_controller() -> None:
         def _make_command(self) -> list[str] | None:
             self._asked = self._registered - self._finished
             # squeue rejects a number that it has forgotten, so all jobs of this user are listed.
-            return ["squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%N"] if self._asked else None
+            return (
+                ["squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%N"]
+                if self._asked
+                else None
+            )
 
         def read_info(self, string: bytes | str) -> dict[str, dict[str, str]]:
             text = string if isinstance(string, str) else string.decode()
             result = {job: {"JobID": job, "State": "ENDED", "NodeList": ""} for job in self._asked}
             for line in text.splitlines():
                 job, state, nodes = (part.strip() for part in line.split("|"))
-                result[job] = {"JobID": job, "State": "PENDING" if state in _GOES_ON else state, "NodeList": nodes}
+                result[job] = {
+                    "JobID": job,
+                    "State": "PENDING" if state in _GOES_ON else state,
+                    "NodeList": nodes,
+                }
             return result
 
     SlurmJob.watcher = QueueWatcher(delay_s=_ASKED_EVERY)
@@ -273,10 +320,16 @@ def clean(folder: Path) -> None:
 
 
 def _temporary_folder(folder: Path) -> Path:
-    """The temporary folder of the attempt in `folder` and its libraries: inside it, unless that path is too long."""
+    """The temporary folder of the attempt in `folder` and its libraries:
+    inside it, unless that path is too long.
+    """
     own = folder / "tmp"
     name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
-    return own if len(str(own)) <= _LONGEST_TEMPORARY else Path(tempfile.gettempdir()) / f"hexlit-trial-{name}"
+    return (
+        own
+        if len(str(own)) <= _LONGEST_TEMPORARY
+        else Path(tempfile.gettempdir()) / f"hexlit-trial-{name}"
+    )
 
 
 def _environment(folder: Path, ticket: TrialTicket) -> dict[str, str]:
@@ -284,6 +337,10 @@ def _environment(folder: Path, ticket: TrialTicket) -> dict[str, str]:
     temporary = _temporary_folder(folder)
     temporary.mkdir(mode=0o700, exist_ok=True)
     # All trials share compiled code.
-    shared = {"TORCHINDUCTOR_CACHE_DIR": str(Path(tempfile.gettempdir()) / f"hexlit-inductor-{os.getuid()}")}
+    shared = {
+        "TORCHINDUCTOR_CACHE_DIR": str(
+            Path(tempfile.gettempdir()) / f"hexlit-inductor-{os.getuid()}"
+        )
+    }
     kept = {name: value for name, value in os.environ.items() if name != "HYDRA_FULL_ERROR"}
     return {**shared, **kept, VARIABLE: ticket.encoded(), "TMPDIR": str(temporary)}

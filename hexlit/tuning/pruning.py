@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 
 
 class Pruning(EarlyStopping):
-    """Reports a metric after each epoch that measured it, or every few steps, and stops the Trainer softly.
+    """Reports a metric after each epoch that measured it, or every few steps, and stops the Trainer
+    softly.
 
-    A pruned trial ends its epoch as usual: loggers are flushed and checkpoints written. With several processes, the
-    one of rank 0 reports, and all stop together. Only the type is Lightning's `EarlyStopping`: the Trainer calls it
-    after everything that logs, the module's own hooks included.
+    A pruned trial ends its epoch as usual: loggers are flushed and checkpoints written. With
+    several processes, the one of rank 0 reports, and all stop together. Only the type is
+    Lightning's `EarlyStopping`: the Trainer calls it after everything that logs, the module's own
+    hooks included.
 
     Attributes:
         metrics: the latest value of everything logged.
@@ -33,7 +35,8 @@ class Pruning(EarlyStopping):
     ) -> None:
         """Report `monitor` to `trial`; after every `every_n_steps` steps, else once an epoch.
 
-        The steps of the study begin with `first_step`. `step_of` gives the step of a training instead of its epoch.
+        The steps of the study begin with `first_step`. `step_of` gives the step of a training
+        instead of its epoch.
         """
         super().__init__(monitor)
         self._trial = trial
@@ -54,11 +57,18 @@ class Pruning(EarlyStopping):
         """Do nothing: an epoch ends later."""
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Note the old values: one that is the same object after this epoch was not measured in it."""
+        """Note the old values:
+        one that is the same object after this epoch was not measured in it.
+        """
         self._old = trainer.callback_metrics.get(self._monitor)
 
     def on_train_batch_end(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+        self,
+        trainer: L.Trainer,
+        pl_module: L.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
     ) -> None:
         """Report, where steps are counted and a report is due."""
         if self._every is None:
@@ -68,7 +78,9 @@ class Pruning(EarlyStopping):
             known = [float(value) for value in self._steps if value is not None]
             self._steps = []
             if known:
-                self._decide(trainer, trainer.global_step // self._every - 1, sum(known) / len(known))
+                self._decide(
+                    trainer, trainer.global_step // self._every - 1, sum(known) / len(known)
+                )
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Report the metric of this epoch."""
@@ -78,7 +90,9 @@ class Pruning(EarlyStopping):
         if self._every is None and value is not None and step > self._latest_step:
             self._latest_step = step
             self._decide(trainer, step, float(value))
-        self.metrics.update({name: float(value) for name, value in trainer.callback_metrics.items()})
+        self.metrics.update(
+            {name: float(value) for name, value in trainer.callback_metrics.items()}
+        )
 
     def _of_step(self, trainer: L.Trainer, outputs: Any) -> Any:
         """The metric of a step, as the module returned or logged it; None for neither."""

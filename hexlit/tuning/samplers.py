@@ -1,7 +1,8 @@
-"""Samplers and pruners, built from the groups `hydra/sweeper/sampler` and `hydra/sweeper/pruner` in `conf/`.
+"""Samplers and pruners, built from the groups `hydra/sweeper/sampler` and `hydra/sweeper/pruner` in
+`conf/`.
 
-Hydra's own plugin has the same names and defaults. `optuna.samplers` documents what each sampler does. Nothing heavy
-is imported here.
+Hydra's own plugin has the same names and defaults. `optuna.samplers` documents what each sampler
+does. Nothing heavy is imported here.
 """
 
 from collections.abc import Mapping
@@ -24,11 +25,16 @@ def plain(config: Any) -> Any:
 
 
 def build_sampler(
-    config: Any, space: Mapping[str, "BaseDistribution"], *, seed: int | None, trials_before: int = 0
+    config: Any,
+    space: Mapping[str, "BaseDistribution"],
+    *,
+    seed: int | None,
+    trials_before: int = 0,
 ) -> "BaseSampler":
     """The sampler that the node `config` describes, for the search `space`.
 
-    `seed` is used where the node has none. A resumed study, with `trials_before` trials, gets new draws.
+    `seed` is used where the node has none. A resumed study, with `trials_before` trials, gets new
+    draws.
 
     Raises:
         UsageError: it cannot be built; names the key and the reason.
@@ -66,7 +72,9 @@ def build_pruner(config: Any) -> "BasePruner":
 def _node(config: Any, what: str) -> dict[str, Any]:
     node = plain(config)
     if not isinstance(node, dict) or not node.get("_target_"):
-        raise UsageError(f"hydra.sweeper.{what}={node}: choose one of the group, hydra/sweeper/{what}=NAME")
+        raise UsageError(
+            f"hydra.sweeper.{what}={node}: choose one of the group, hydra/sweeper/{what}=NAME"
+        )
     return node
 
 
@@ -78,4 +86,6 @@ def _instantiate(node: Mapping[str, Any], what: str) -> Any:
         return instantiate(DictConfig(dict(node)))
     except InstantiationException as error:
         reason = str(error.__cause__ or error).splitlines()[0]
-        raise UsageError(f"hydra.sweeper.{what}: {node['_target_']} cannot be made ({reason})") from error
+        raise UsageError(
+            f"hydra.sweeper.{what}: {node['_target_']} cannot be made ({reason})"
+        ) from error

@@ -1,7 +1,9 @@
-"""Slots of a device that all sweeps of this user on this machine share: a limited number of trials at a time.
+"""Slots of a device that all sweeps of this user on this machine share: a limited number of trials
+at a time.
 
-A slot is a file held by flock on an open file description. A child that inherits the description holds the slot
-too. The slot is free when its last holder has ended, in whatever way: nothing is left to clean up.
+A slot is a file held by flock on an open file description. A child that inherits the description
+holds the slot too. The slot is free when its last holder has ended, in whatever way: nothing is
+left to clean up.
 """
 
 import os
@@ -17,13 +19,15 @@ SLOTS_VARIABLE = "HEXLIT_SLOTS"
 
 
 class Slots:
-    """The slots 0 to `count` - 1 of a device. Callers may ask for different counts; each keeps to its own."""
+    """The slots 0 to `count` - 1 of a device.
+    Callers may ask for different counts; each keeps to its own.
+    """
 
     def __init__(self, device: str, count: int) -> None:
         """Make the folder of the slots of `device`, such as "cuda:0".
 
-        It lies where the environment variable HEXLIT_SLOTS says, else in this user's own temporary folder. Raises
-        `UsageError` when it cannot be made, or belongs to another user.
+        It lies where the environment variable HEXLIT_SLOTS says, else in this user's own temporary
+        folder. Raises `UsageError` when it cannot be made, or belongs to another user.
         """
         self.count = count
         own = Path(tempfile.gettempdir()) / f"hexlit-slots-{os.getuid()}"
@@ -31,7 +35,9 @@ class Slots:
         try:
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if parent == own and (parent.is_symlink() or parent.stat().st_uid != os.getuid()):
-                raise UsageError(f"{parent} is not this user's own folder; let {SLOTS_VARIABLE} name another")
+                raise UsageError(
+                    f"{parent} is not this user's own folder; let {SLOTS_VARIABLE} name another"
+                )
             self.folder = parent / re.sub(r"[^A-Za-z0-9_.-]", "-", device)
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
@@ -40,14 +46,19 @@ class Slots:
             ) from None
 
     def take(self, owner: str = "") -> IO[bytes] | None:
-        """A free slot, held until this file is closed here and in all children that inherit it; None: none is free.
+        """A free slot, held until this file is closed here and in all children that inherit it;
+        None: none is free.
 
         The file says who has it: `owner`, such as the folder of a sweep.
         """
         for path in self._paths():
             slot = path.open("ab")
             # A clean-up of temporary files may have removed it meanwhile.
-            if hold(slot) and path.exists() and os.path.samestat(os.fstat(slot.fileno()), path.stat()):
+            if (
+                hold(slot)
+                and path.exists()
+                and os.path.samestat(os.fstat(slot.fileno()), path.stat())
+            ):
                 slot.truncate(0)
                 slot.write(owner.encode())
                 slot.flush()
@@ -57,7 +68,11 @@ class Slots:
 
     def owners(self) -> list[str]:
         """Who has, or had last, the slots."""
-        owners = [path.read_text(encoding="utf-8", errors="replace") for path in self._paths() if path.exists()]
+        owners = [
+            path.read_text(encoding="utf-8", errors="replace")
+            for path in self._paths()
+            if path.exists()
+        ]
         return sorted({owner for owner in owners if owner})
 
     def _paths(self) -> list[Path]:

@@ -1,7 +1,8 @@
-"""Search spaces, written as Hydra's overrides: the parameters of a sweep and the values it may try for each.
+"""Search spaces, written as Hydra's overrides: the parameters of a sweep and the values it may try
+for each.
 
-The grammar extends that of Hydra's Optuna sweeper. Hydra's own parser reads it. Optuna is imported only when a
-space is built, since Hydra imports this module whenever it looks for its plugins.
+The grammar extends that of Hydra's Optuna sweeper. Hydra's own parser reads it. Optuna is imported
+only when a space is built, since Hydra imports this module whenever it looks for its plugins.
 """
 
 import math
@@ -12,7 +13,14 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import IntervalSweep, Override, Quote, QuotedString, RangeSweep, ValueType
+from hydra.core.override_parser.types import (
+    IntervalSweep,
+    Override,
+    Quote,
+    QuotedString,
+    RangeSweep,
+    ValueType,
+)
 from hydra.errors import HydraException
 
 from hexlit.errors import UsageError
@@ -20,25 +28,31 @@ from hexlit.errors import UsageError
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution, CategoricalChoiceType
 
-# Read back as the same string without quotes. Words that mean a number, a truth value or null are left out.
+# Read back as the same string without quotes. Words that mean a number, a truth value or null are
+# left out.
 _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)\Z)[A-Za-z_/][A-Za-z0-9_./-]*", re.IGNORECASE)
 _SPECIAL_IN_KEYS = re.compile(r"[\\()\[\]{}:=, \t]")
 
 
 def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"], dict[str, str]]:
-    """The searched and the fixed: (parameter -> distribution, parameter -> its value as Hydra writes it).
+    """The searched and the fixed: (parameter -> distribution, parameter -> its value as Hydra
+    writes it).
 
-    - `interval(a, b)`: any number from a to b. Hydra makes both ends floats; write `int(interval(a, b))` for whole
-      numbers. `tag(log, interval(a, b))` searches on a logarithmic scale.
-    - `range(a, b, step)`: the numbers a, a + step ... up to **and including** b when a step lands on it. Hydra's Optuna
-      sweeper does the same, while Hydra's basic sweeper leaves b out. The numbers are whole when all three are.
-    - `choice(x, y)` or `x,y`: one of these. A list or a dictionary is kept as the text that Hydra reads.
-    - `shuffle(range(a, b, step))`: the same numbers as a choice, b left out. Their order stays as written, since a
-      resumed study has to find the same choices.
-    - everything else, such as `board=4`, `+key=3` or `~key`, is fixed. The value of a deletion without a value is "".
+    - `interval(a, b)`: any number from a to b. Hydra makes both ends floats; write `int(interval(a,
+      b))` for whole numbers. `tag(log, interval(a, b))` searches on a logarithmic scale.
+    - `range(a, b, step)`: the numbers a, a + step ... up to **and including** b when a step lands
+      on it. Hydra's Optuna sweeper does the same, while Hydra's basic sweeper leaves b out. The
+      numbers are whole when all three are.
+    - `choice(x, y)` or `x,y`: one of these. A list or a dictionary is kept as the text that Hydra
+      reads.
+    - `shuffle(range(a, b, step))`: the same numbers as a choice, b left out. Their order stays as
+      written, since a resumed study has to find the same choices.
+    - everything else, such as `board=4`, `+key=3` or `~key`, is fixed. The value of a deletion
+      without a value is "".
 
-    Names keep their prefix and package (`+key`, `db@pkg`). A later argument for the same parameter replaces an earlier
-    one, fixed or searched; a value that is added first and changed later is added with the later value.
+    Names keep their prefix and package (`+key`, `db@pkg`). A later argument for the same parameter
+    replaces an earlier one, fixed or searched; a value that is added first and changed later is
+    added with the later value.
 
     Raises:
         UsageError: an argument cannot be read, or asks for something that cannot be searched.
@@ -64,18 +78,28 @@ def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"]
 
 def arguments_of(params: Mapping[str, Any]) -> list[str]:
     """The overrides in `hydra.sweeper.params`: text as it is, other values as Hydra writes them."""
-    return [f"{name}={value if isinstance(value, str) else _text(name, value)}" for name, value in params.items()]
+    return [
+        f"{name}={value if isinstance(value, str) else _text(name, value)}"
+        for name, value in params.items()
+    ]
 
 
 def fixed_overrides(fixed: Mapping[str, str]) -> list[str]:
-    """The overrides that `parse_space` found fixed. They come before those of the searched parameters."""
-    return [name if name.startswith("~") and not text else f"{name}={text}" for name, text in fixed.items()]
+    """The overrides that `parse_space` found fixed.
+    They come before those of the searched parameters.
+    """
+    return [
+        name if name.startswith("~") and not text else f"{name}={text}"
+        for name, text in fixed.items()
+    ]
 
 
 def render(name: str, value: Any) -> str:
-    """The override that sets `name` to a value of its distribution, so that Hydra reads the very same value back.
+    """The override that sets `name` to a value of its distribution, so that Hydra reads the very
+    same value back.
 
-    A string that is itself a list, a dictionary or a quoted string in Hydra's grammar is passed on as such.
+    A string that is itself a list, a dictionary or a quoted string in Hydra's grammar is passed on
+    as such.
     """
     if isinstance(value, str) and _is_literal(value):
         return f"{name}={value}"
@@ -89,7 +113,9 @@ def quoted(text: str) -> str:
 
 
 def grid_of(space: Mapping[str, "BaseDistribution"]) -> dict[str, list[Any]]:
-    """All values of every parameter, both ends included; raises `UsageError` where they cannot be counted."""
+    """All values of every parameter, both ends included;
+    raises `UsageError` where they cannot be counted.
+    """
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     grid: dict[str, list[Any]] = {}
@@ -97,12 +123,21 @@ def grid_of(space: Mapping[str, "BaseDistribution"]) -> dict[str, list[Any]]:
         if isinstance(distribution, CategoricalDistribution):
             grid[name] = list(distribution.choices)
             continue
-        assert isinstance(distribution, FloatDistribution | IntDistribution)  # Optuna has these three
-        low, step = _decimal(distribution.low), distribution.step or (1 if distribution.single() else None)
+        assert isinstance(
+            distribution, FloatDistribution | IntDistribution
+        )  # Optuna has these three
+        low, step = (
+            _decimal(distribution.low),
+            distribution.step or (1 if distribution.single() else None),
+        )
         if step is None:
-            raise UsageError(f"{name}: a grid cannot hold every number of an interval; give a range or choices")
+            raise UsageError(
+                f"{name}: a grid cannot hold every number of an interval; give a range or choices"
+            )
         count = int((_decimal(distribution.high) - low) // _decimal(step)) + 1
-        grid[name] = [type(distribution.low)(low + index * _decimal(step)) for index in range(count)]
+        grid[name] = [
+            type(distribution.low)(low + index * _decimal(step)) for index in range(count)
+        ]
     return grid
 
 
@@ -111,9 +146,15 @@ def _parse(parser: OverridesParser, argument: str) -> Override:
         return parser.parse_overrides([argument])[0]
     except HydraException as error:
         lines = [line.strip() for line in str(error).splitlines()]
-        told = [line for line in lines if line.strip("^") and not line.startswith(("Error parsing", "See https"))]
+        told = [
+            line
+            for line in lines
+            if line.strip("^") and not line.startswith(("Error parsing", "See https"))
+        ]
         name = argument.split("=", 1)[0]
-        raise UsageError(f"{name}: cannot read the override {argument!r}: {' '.join(told)}") from None
+        raise UsageError(
+            f"{name}: cannot read the override {argument!r}: {' '.join(told)}"
+        ) from None
 
 
 def _bare(name: str) -> str:
@@ -131,18 +172,26 @@ def _meaning(override: Override) -> "BaseDistribution | str":
     log = "log" in sweep.tags
     if isinstance(sweep, IntervalSweep):
         return _numbers(name, sweep.start, sweep.end, None, log=log)
-    return _range(name, sweep, log=log) if isinstance(sweep, RangeSweep) else _categories(name, sweep.list, log=log)
+    return (
+        _range(name, sweep, log=log)
+        if isinstance(sweep, RangeSweep)
+        else _categories(name, sweep.list, log=log)
+    )
 
 
 def _range(name: str, sweep: RangeSweep, *, log: bool) -> "BaseDistribution":
-    """The numbers of a range, which may run downwards; if it is to be shuffled, as choices and without its stop."""
+    """The numbers of a range, which may run downwards;
+    if it is to be shuffled, as choices and without its stop.
+    """
     ends = sweep.start or 0, sweep.stop or 0, sweep.step
     if not all(map(math.isfinite, ends)) or not ends[2] or (ends[1] - ends[0]) * ends[2] < 0:
         raise UsageError(f"{name}: the range from {ends[0]} to {ends[1]} by {ends[2]} is empty")
     number = int if all(isinstance(end, int) for end in ends) else float
     start, stop, step = map(_decimal, ends)
     if sweep.shuffle:
-        numbers = [number(start + index * step) for index in range(math.ceil((stop - start) / step))]
+        numbers = [
+            number(start + index * step) for index in range(math.ceil((stop - start) / step))
+        ]
         return _categories(name, numbers, log=log)
     low, high = sorted((start, start + (stop - start) // step * step))
     return _numbers(name, number(low), number(high), number(abs(step)), log=log)
@@ -154,7 +203,9 @@ def _decimal(number: float) -> Decimal:
 
 
 def _numbers(name: str, low: Any, high: Any, step: Any, *, log: bool) -> "BaseDistribution":
-    """Numbers from `low` to `high`; whole ones when all arguments are. `step` None: all numbers between."""
+    """Numbers from `low` to `high`; whole ones when all arguments are.
+    `step` None: all numbers between.
+    """
     from optuna.distributions import FloatDistribution, IntDistribution
 
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -179,7 +230,9 @@ def _categories(name: str, elements: Iterable[Any], *, log: bool = False) -> "Ba
 
 
 def _choice(name: str, element: Any) -> "CategoricalChoiceType":
-    """`element` as Optuna can store it. A string that would be taken for a literal is stored with its quotes."""
+    """`element` as Optuna can store it.
+    A string that would be taken for a literal is stored with its quotes.
+    """
     if isinstance(element, QuotedString):
         element = element.text
     if isinstance(element, str):
@@ -203,7 +256,9 @@ def _is_literal(text: str) -> bool:
 
 
 def _text(name: str, value: Any) -> str:
-    """`value` as Hydra's grammar writes it; raises `UsageError` with the parameter's name if that is impossible."""
+    """`value` as Hydra's grammar writes it;
+    raises `UsageError` with the parameter's name if that is impossible.
+    """
     if value is None:
         return "null"
     if isinstance(value, QuotedString):
@@ -217,7 +272,9 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, Real):
         return repr(float(value))
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{_key(key)}:{_text(name, each)}" for key, each in value.items()) + "}"
+        return (
+            "{" + ",".join(f"{_key(key)}:{_text(name, each)}" for key, each in value.items()) + "}"
+        )
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return "[" + ",".join(_text(name, each) for each in value) + "]"
     raise UsageError(f"{name}: Hydra has no way to write a {type(value).__name__}, {value!r}")

@@ -1,7 +1,9 @@
-"""The storage of a study: a journal file that survives kills, or a database that may be away for a while.
+"""The storage of a study: a journal file that survives kills, or a database that may be away for a
+while.
 
-The journal is Optuna's. Its lock belongs to the open file, so it is free as soon as its holder dies. Before each record
-a last line torn by a kill or a full disk is cut off: Optuna would glue the record to it, and lose it.
+The journal is Optuna's. Its lock belongs to the open file, so it is free as soon as its holder
+dies. Before each record a last line torn by a kill or a full disk is cut off: Optuna would glue the
+record to it, and lose it.
 """
 
 import functools
@@ -28,11 +30,14 @@ log = logging.getLogger(__name__)
 
 HIDDEN = "***"
 STORAGE_VARIABLE = "HEXLIT_STORAGE"
-"""Environment variable with the whole URL of a study. Files and command lines never show its password."""
+"""Environment variable with the whole URL of a study.
+Files and command lines never show its password.
+"""
 PASSWORD_VARIABLE = "HEXLIT_STORAGE_PASSWORD"
 """Environment variable with the password of a URL that names none."""
 
-# SQLAlchemy takes all from the first colon to an @, question marks too. What follows an @ may belong to the password.
+# SQLAlchemy takes all from the first colon to an @, question marks too. What follows an @ may
+# belong to the password.
 _PASSWORD = re.compile(r"(://[^:/]*:)([^@]*(?:@[^@?]*)*)(?=@)")
 _QUERY_PASSWORD = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&]*)", re.IGNORECASE)
 _SERVER = re.compile(r"(?:postgresql|mysql|mariadb)[:+]", re.IGNORECASE)
@@ -42,7 +47,12 @@ _OF_SQLITE = {"timeout": 60}
 """Seconds that a process waits for others to finish with an SQLite file."""
 _SILENT = 60
 """Seconds of silence that make a server count as gone."""
-_OF_LIBPQ = {"connect_timeout": 5, "keepalives_idle": _SILENT // 2, "keepalives_interval": 10, "keepalives_count": 3}
+_OF_LIBPQ = {
+    "connect_timeout": 5,
+    "keepalives_idle": _SILENT // 2,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+}
 _OF_LIBPQ["tcp_user_timeout"] = _SILENT * 1000
 _OPENED_AT_ONCE = re.compile("already exists|duplicate|unique constraint", re.IGNORECASE)
 _TRIES = 20
@@ -55,7 +65,9 @@ Result = TypeVar("Result")
 
 
 def kind_of(address: str) -> tuple[str, str]:
-    """The kind of `address`, such as `sqlite` or `journal`, and the text behind `://`; the kind of a path is empty."""
+    """The kind of `address`, such as `sqlite` or `journal`,
+    and the text behind `://`; the kind of a path is empty.
+    """
     scheme, there, rest = address.partition("://")
     return (scheme.lower().split("+")[0], rest) if there else ("", address)
 
@@ -74,7 +86,8 @@ def hidden_password(url: str) -> str:
 
 
 def whole_url(shown: str | None) -> str | None:
-    """The storage that is `shown` without its password, with the password again; anything else unchanged.
+    """The storage that is `shown` without its password, with the password again; anything else
+    unchanged.
 
     Raises:
         UsageError: the environment does not hold the password.
@@ -83,12 +96,15 @@ def whole_url(shown: str | None) -> str | None:
         return shown
     url = os.environ.get(STORAGE_VARIABLE)
     if url is None or hidden_password(url) != shown:
-        raise UsageError(f"{shown}: the password is not kept; set {STORAGE_VARIABLE} to the whole URL")
+        raise UsageError(
+            f"{shown}: the password is not kept; set {STORAGE_VARIABLE} to the whole URL"
+        )
     return url
 
 
 def refuse_password_in(overrides: Sequence[str]) -> None:
-    """Refuse a server's password among the `overrides` of a command line, which every user of the machine can read.
+    """Refuse a server's password among the `overrides` of a command line, which every user of the
+    machine can read.
 
     Raises:
         UsageError: there is one.
@@ -150,7 +166,11 @@ class Retry:
                 continue
             with self._lock:
                 if self._since is not None and self._said:
-                    log.warning("%s: the database answers again, after %.0f s", shown, time.monotonic() - self._since)
+                    log.warning(
+                        "%s: the database answers again, after %.0f s",
+                        shown,
+                        time.monotonic() - self._since,
+                    )
                 self._since, self._said = None, False
             return result
 
@@ -161,10 +181,17 @@ class Retry:
             if self.ended.is_set() or away >= self.seconds:
                 self.ended.set()
                 waited = f" for {away:.0f} s" if away >= 1 else ""
-                raise StorageGoneError(f"{shown}: the database does not answer{waited}: {cause}") from error
+                raise StorageGoneError(
+                    f"{shown}: the database does not answer{waited}: {cause}"
+                ) from error
             if away >= _SAID_AFTER and not self._said:
                 self._said = True
-                log.warning("%s: the database does not answer (%s); waiting up to %g s", shown, cause, self.seconds)
+                log.warning(
+                    "%s: the database does not answer (%s); waiting up to %g s",
+                    shown,
+                    cause,
+                    self.seconds,
+                )
         self.ended.wait(_PAUSE)
 
 
@@ -208,9 +235,11 @@ def open_storage(address: str | None, folder: Path, retry: Retry | None = None) 
 
     - None: the journal `study.journal` in `folder`
     - a path or `journal:///path`: a journal there; `journal://path` is relative, like a plain path
-    - `sqlite:///relative/path`, `sqlite:////absolute/path`, `postgresql://...` or another URL of SQLAlchemy: a database
+    - `sqlite:///relative/path`, `sqlite:////absolute/path`, `postgresql://...` or another URL of
+      SQLAlchemy: a database
 
-    `retry` says how long calls to a database wait, the first one included; without it they do not wait.
+    `retry` says how long calls to a database wait, the first one included; without it they do not
+    wait.
 
     Raises:
         UsageError: it cannot be opened or read. The message never shows a password.
@@ -218,7 +247,11 @@ def open_storage(address: str | None, folder: Path, retry: Retry | None = None) 
     if address is None:
         return _open_journal(folder / JOURNAL_FILE)
     kind, rest = kind_of(address)
-    return _open_journal(Path(rest)) if kind in ("", "journal") else _open_database(address, kind, retry or Retry())
+    return (
+        _open_journal(Path(rest))
+        if kind in ("", "journal")
+        else _open_database(address, kind, retry or Retry())
+    )
 
 
 def _open_database(address: str, kind: str, retry: Retry) -> RetryingStorage:
@@ -229,9 +262,16 @@ def _open_database(address: str, kind: str, retry: Retry) -> RetryingStorage:
     try:
         url = make_url(address)
         if kind == "sqlite" and url.database in (None, "", ":memory:"):
-            raise UsageError(f"{shown}: trials are processes and cannot share a study in memory; give sqlite:///path")
+            raise UsageError(
+                f"{shown}: trials are processes and cannot share a study in memory; give sqlite:///path"
+            )
         password = os.environ.get(PASSWORD_VARIABLE)
-        if password and kind != "sqlite" and url.password is None and not {"password", "passwd"} & set(url.query):
+        if (
+            password
+            and kind != "sqlite"
+            and url.password is None
+            and not {"password", "passwd"} & set(url.query)
+        ):
             url = url.set(password=password)
         url = url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
         arguments = {"sqlite": _OF_SQLITE, "postgresql": _OF_LIBPQ}.get(kind, {})
@@ -243,13 +283,19 @@ def _open_database(address: str, kind: str, retry: Retry) -> RetryingStorage:
     except UsageError:
         raise
     except ImportError as error:
-        raise UsageError(f"{shown}: the driver of this database is not installed ({error.name or error})") from None
+        raise UsageError(
+            f"{shown}: the driver of this database is not installed ({error.name or error})"
+        ) from None
     except (SQLAlchemyError, RuntimeError, ValueError, OSError) as error:
-        raise UsageError(f"{shown}: the database cannot be used: {message_of(error, address)}") from None
+        raise UsageError(
+            f"{shown}: the database cannot be used: {message_of(error, address)}"
+        ) from None
 
 
 def _made(url: str, settings: dict[str, Any]) -> RDBStorage:
-    """The storage. Processes that open a new database together collide over its tables, and try again."""
+    """The storage. Processes that open a new database
+    together collide over its tables, and try again.
+    """
     from sqlalchemy.exc import DBAPIError
 
     for left in reversed(range(_TRIES)):
@@ -268,7 +314,9 @@ def _open_journal(path: Path) -> JournalStorage:
         backend = JournalFileBackend(str(path), HealingLock(path))
         with path.open("rb") as file:
             if not _RECORD_START.startswith(file.read(len(_RECORD_START))):
-                raise UsageError(f"{path}: this is no journal of a study; give the path of one, or of a new file")
+                raise UsageError(
+                    f"{path}: this is no journal of a study; give the path of one, or of a new file"
+                )
         return JournalStorage(backend)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: the study's journal cannot be read: {error}") from None
@@ -291,7 +339,9 @@ class HealingLock(JournalFileOpenLock):
             kept = file.read().rfind(b"\n") + 1
             file.truncate(kept)
             os.fsync(file.fileno())
-            log.warning("%s: its last record was torn; %d bytes were cut off", self._path, size - kept)
+            log.warning(
+                "%s: its last record was torn; %d bytes were cut off", self._path, size - kept
+            )
         return True
 
     def release(self) -> None:

@@ -1,11 +1,14 @@
-"""A study: made, read or continued; how its trials begin, and what becomes of those that are interrupted.
+"""A study: made, read or continued; how its trials begin, and what becomes of those that are
+interrupted.
 
-Processes share a study without locks, by the numbers that its storage gives. A trial that repeats an interrupted one
-has its number as `retry_of`. A trial begins if fewer than `n_trials` trials that are no repeats have lower numbers, or
-if it is the first repeat of its trial. Any other one is surplus: two processes have begun it at once.
+Processes share a study without locks, by the numbers that its storage gives. A trial that repeats
+an interrupted one has its number as `retry_of`. A trial begins if fewer than `n_trials` trials that
+are no repeats have lower numbers, or if it is the first repeat of its trial. Any other one is
+surplus: two processes have begun it at once.
 
-Optuna's private names stand here alone. Its public ones can only begin a trial by asking the sampler, whose trial is
-then visible before it is known to be watched, or a repeat; and they cannot change the trial of another process.
+Optuna's private names stand here alone. Its public ones can only begin a trial by asking the
+sampler, whose trial is then visible before it is known to be watched, or a repeat; and they cannot
+change the trial of another process.
 """
 
 import contextlib
@@ -20,7 +23,14 @@ from optuna.exceptions import UpdateFinishedTrialError
 from hexlit.accelerate.host import process_space
 from hexlit.accelerate.machine import RunProcess
 from hexlit.errors import UsageError
-from hexlit.tuning.storage import Retry, RetryingStorage, file_of, hidden_password, open_storage, whole_url
+from hexlit.tuning.storage import (
+    Retry,
+    RetryingStorage,
+    file_of,
+    hidden_password,
+    open_storage,
+    whole_url,
+)
 from hexlit.tuning.sweep_folder import JOURNAL_FILE, read_facts
 
 if TYPE_CHECKING:
@@ -41,45 +51,66 @@ OVERRIDES = "overrides"
 HEARTBEAT = 60.0
 """Seconds between two heartbeats of a trial's watcher."""
 PRESUMED_DEAD = 10 * HEARTBEAT
-"""A trial of another machine or container counts as interrupted after this many seconds of silence."""
+"""A trial of another machine or container counts
+as interrupted after this many seconds of silence.
+"""
 _BEGINNING = 10.0
 """Seconds that a study may lack its terms: its maker writes them just after it exists."""
 
 
 def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
-    """The study of `plan`: a new one, or the one that was begun under its name, to resume or to join.
+    """The study of `plan`: a new one, or the one that was begun under its name, to resume or to
+    join.
 
-    Programs that show studies, such as optuna-dashboard, name its values after the objectives. The study keeps the
-    terms of the plan, which all its processes must share. Here a server has to answer at once; later calls wait as
-    `retry` says.
+    Programs that show studies, such as optuna-dashboard, name its values after the objectives. The
+    study keeps the terms of the plan, which all its processes must share. Here a server has to
+    answer at once; later calls wait as `retry` says.
 
     Raises:
-        UsageError: the study exists and is not to be resumed or joined, or is missing; or its directions or its terms
-            differ.
+        UsageError: the study exists and is not to be resumed or joined, or is missing; or its
+            directions or its terms differ.
     """
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    name, settings, resume, join = plan.study_name, plan.settings, plan.judged.resume, plan.judged.join
+    name, settings, resume, join = (
+        plan.study_name,
+        plan.settings,
+        plan.judged.resume,
+        plan.judged.join,
+    )
     storage = open_storage(settings.storage, plan.folder)
     if isinstance(storage, RetryingStorage):
         storage.retry = retry  # from now on, as it has answered
     where = hidden_password(settings.storage) if settings.storage else str(plan.folder)
     exists = name in [study.study_name for study in storage.get_all_studies()]
-    unborn = resume and not exists and not any(plan.folder.glob("trial-*"))  # killed just before it made its study
+    unborn = (
+        resume and not exists and not any(plan.folder.glob("trial-*"))
+    )  # killed just before it made its study
     asked = f"sweep.{'resume' if resume else 'join'}=true"
-    way = "sweep.resume=true to continue it" if settings.storage is None else "sweep.join=true to work on it too"
+    way = (
+        "sweep.resume=true to continue it"
+        if settings.storage is None
+        else "sweep.join=true to work on it too"
+    )
     taken = f"hydra.sweeper.study_name={name}: this study exists already in {where}; add {way}, or choose another name"
     if exists and not (resume or join):
         raise UsageError(taken)
     if not exists and (resume or join) and not unborn:
         raise UsageError(f"{asked}: there is no study {name} in {where}")
-    parts: dict[str, Any] = {"study_name": name, "storage": storage, "sampler": sampler, "pruner": plan.pruner}
+    parts: dict[str, Any] = {
+        "study_name": name,
+        "storage": storage,
+        "sampler": sampler,
+        "pruner": plan.pruner,
+    }
     if exists:
         study = optuna.load_study(**parts)
         was = [direction.name.lower() for direction in study.directions]
         if was != settings.direction:
-            raise UsageError(f"hydra.sweeper.direction={settings.direction}: the study {name} was begun with {was}")
+            raise UsageError(
+                f"hydra.sweeper.direction={settings.direction}: the study {name} was begun with {was}"
+            )
         _check_terms(study, plan.terms, asked)
     else:
         try:
@@ -96,7 +127,9 @@ def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
 
 
 def _check_terms(study: "Study", terms: Mapping[str, str], asked: str) -> None:
-    """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now."""
+    """Raise `UsageError` where the `terms` differ from those of the study's beginning,
+    which may be just now.
+    """
     resume = asked.startswith("sweep.resume")
     end = time.monotonic() + _BEGINNING
     while TERMS not in study.user_attrs and not resume and time.monotonic() < end:
@@ -104,7 +137,9 @@ def _check_terms(study: "Study", terms: Mapping[str, str], asked: str) -> None:
     was = study.user_attrs.get(TERMS, terms if resume else {})
     for name in dict.fromkeys([*was, *terms]):
         if was.get(name) != terms.get(name):
-            message = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
+            message = (
+                f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
+            )
             raise UsageError(f"{asked}: {message}; make them agree")
 
 
@@ -123,16 +158,21 @@ def load_study(folder: Path) -> "Study":
     try:
         storage = open_storage(whole_url(facts.storage), folder)
         # The sampler is never used; the default one would take time to make.
-        return optuna.load_study(study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler())
+        return optuna.load_study(
+            study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler()
+        )
     except KeyError as error:
-        raise UsageError(f"{path or facts.storage}: there is no study {facts.study_name}") from error
+        raise UsageError(
+            f"{path or facts.storage}: there is no study {facts.study_name}"
+        ) from error
 
 
 def watcher_now() -> dict[str, Any]:
-    """This process as the one that watches over a trial; a running trial without one was interrupted.
+    """This process as the one that watches over a trial; a running trial without one was
+    interrupted.
 
-    `host` is the machine or container of the process number (see `process_space`), `seen` the time of its last
-    heartbeat, in seconds since 1970.
+    `host` is the machine or container of the process number (see `process_space`), `seen` the time
+    of its last heartbeat, in seconds since 1970.
     """
     import psutil
 
@@ -142,7 +182,9 @@ def watcher_now() -> dict[str, Any]:
 
 
 def is_watched(trial: "FrozenTrial") -> bool:
-    """Whether a process still watches over the running `trial`, as far as can be known from here."""
+    """Whether a process still watches over the running `trial`,
+    as far as can be known from here.
+    """
     watcher = trial.user_attrs.get(WATCHER)
     if watcher is None:
         return False
@@ -162,13 +204,17 @@ def record_of(study: "Study", trial: "Trial") -> "FrozenTrial":
 
 
 def record_heartbeat(study: "Study", trial: "Trial") -> None:
-    """Record that this process watches over the trial; a trial that has just ended needs no record."""
+    """Record that this process watches over the trial;
+    a trial that has just ended needs no record.
+    """
     with contextlib.suppress(UpdateFinishedTrialError):
         trial.set_user_attr(WATCHER, watcher_now())
 
 
 def is_interrupted(trial: "FrozenTrial") -> bool:
-    """Whether `trial` did not come to its end, through no fault of its own: another one repeats it."""
+    """Whether `trial` did not come to its end,
+    through no fault of its own: another one repeats it.
+    """
     return trial.state.name == "FAIL" and bool(trial.user_attrs.get(INTERRUPTED))
 
 
@@ -178,18 +224,24 @@ def is_surplus(trial: "FrozenTrial") -> bool:
 
 
 def counts(trial: "FrozenTrial") -> bool:
-    """Whether `trial` has ended and is one of the `n_trials`: an interrupted one does not count, and is repeated."""
+    """Whether `trial` has ended and is one of the `n_trials`:
+    an interrupted one does not count, and is repeated.
+    """
     return bool(trial.state.is_finished()) and not is_interrupted(trial) and not is_surplus(trial)
 
 
 def originals(trials: Sequence["FrozenTrial"]) -> list["FrozenTrial"]:
     """The trials that repeat no other, by number."""
-    chosen = [trial for trial in trials if RETRY_OF not in trial.user_attrs and not is_surplus(trial)]
+    chosen = [
+        trial for trial in trials if RETRY_OF not in trial.user_attrs and not is_surplus(trial)
+    ]
     return sorted(chosen, key=lambda trial: trial.number)
 
 
 def interrupt(study: "Study", trial: Any) -> bool:
-    """Record that `trial` was interrupted; False if it had ended before, or another process has recorded it."""
+    """Record that `trial` was interrupted;
+    False if it had ended before, or another process has recorded it.
+    """
     from optuna.trial import TrialState
 
     try:
@@ -211,7 +263,9 @@ def interrupt_abandoned(study: "Study") -> list["FrozenTrial"]:
         if OVERRIDES not in trial.user_attrs:
             with contextlib.suppress(UpdateFinishedTrialError):  # by another process
                 _end_as_surplus(study, trial._trial_id)
-    return [trial for trial in abandoned if OVERRIDES in trial.user_attrs and interrupt(study, trial)]
+    return [
+        trial for trial in abandoned if OVERRIDES in trial.user_attrs and interrupt(study, trial)
+    ]
 
 
 def _end_as_surplus(study: "Study", trial_id: int) -> None:
@@ -226,8 +280,12 @@ def may_begin(trials: Sequence["FrozenTrial"], n_trials: int) -> bool:
     return len(originals(trials)) < n_trials or bool(_to_repeat(trials))
 
 
-def begin_trial(study: "Study", space: Mapping[str, "BaseDistribution"], n_trials: int) -> "Trial | None":
-    """A trial that begins now with parameters from `space`, watched by this process; None for a surplus one."""
+def begin_trial(
+    study: "Study", space: Mapping[str, "BaseDistribution"], n_trials: int
+) -> "Trial | None":
+    """A trial that begins now with parameters from `space`,
+    watched by this process; None for a surplus one.
+    """
     import optuna
     from optuna.trial import TrialState
 
@@ -244,11 +302,15 @@ def begin_trial(study: "Study", space: Mapping[str, "BaseDistribution"], n_trial
     trial_id = study._storage.create_new_trial(study._study_id, template_trial=template)
     frozen = study._storage.get_trial(trial_id)
     earlier = [one for one in study.get_trials(deepcopy=False) if one.number < frozen.number]
-    earlier = [one for one in earlier if one.state != TrialState.WAITING]  # of older versions, which queued repeats
+    earlier = [
+        one for one in earlier if one.state != TrialState.WAITING
+    ]  # of older versions, which queued repeats
     if again is None:
         surplus = len(originals(earlier)) >= n_trials
     else:
-        surplus = any(one.user_attrs.get(RETRY_OF) == again.number and not is_surplus(one) for one in earlier)
+        surplus = any(
+            one.user_attrs.get(RETRY_OF) == again.number and not is_surplus(one) for one in earlier
+        )
     if surplus:
         _end_as_surplus(study, trial_id)
         return None
@@ -270,7 +332,8 @@ def _to_repeat(trials: Sequence["FrozenTrial"]) -> list["FrozenTrial"]:
 
 
 def grid_sampler(grid: Mapping[str, list[Any]], seed: int | None) -> "BaseSampler":
-    """A sampler of the points of `grid`, shared by processes: a trial takes the first that no trial before it has.
+    """A sampler of the points of `grid`, shared by processes: a trial takes the first that no trial
+    before it has.
 
     The sweep watches for the end, since a sampler cannot stop a study that runs in other processes.
     """
@@ -286,7 +349,9 @@ def grid_sampler(grid: Mapping[str, list[Any]], seed: int | None) -> "BaseSample
             point = 0
             for one in originals(trials):
                 if one.number <= own.number:
-                    free = next((number for number in range(len(self._all_grids)) if number not in taken), 0)
+                    free = next(
+                        (number for number in range(len(self._all_grids)) if number not in taken), 0
+                    )
                     point = one.system_attrs.get("grid_id", free)
                     taken.add(point)
             for name, value in (("search_space", self._search_space), ("grid_id", point)):

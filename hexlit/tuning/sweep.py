@@ -48,12 +48,17 @@ _FEWEST_JUDGED = 5
 
 
 def run_sweep(
-    config: DictConfig, settings: dict[str, Any], arguments: list[str], hydra_context: Any, task_function: Any
+    config: DictConfig,
+    settings: dict[str, Any],
+    arguments: list[str],
+    hydra_context: Any,
+    task_function: Any,
 ) -> float | list[float]:
-    """Run the sweep that the composed `config` and the sweeper's `settings` describe, and return its best value(s).
+    """Run the sweep that the composed `config` and the sweeper's `settings` describe, and return
+    its best value(s).
 
-    `arguments` are the task's overrides, including those to be swept over. With Hydra's basic launcher each trial is
-    a process of its own; any other launcher gets one launch per trial.
+    `arguments` are the task's overrides, including those to be swept over. With Hydra's basic
+    launcher each trial is a process of its own; any other launcher gets one launch per trial.
 
     Raises:
         UsageError: a setting is wrong, no trial succeeded, or too many failed.
@@ -63,13 +68,17 @@ def run_sweep(
     def make_launcher() -> Any:
         from hydra.core.plugins import Plugins
 
-        there: Any = OmegaConf.merge(_without_password(config), {"hydra": {"sweep": {"dir": str(plan.folder)}}})
+        there: Any = OmegaConf.merge(
+            _without_password(config), {"hydra": {"sweep": {"dir": str(plan.folder)}}}
+        )
         parts = {"hydra_context": hydra_context, "task_function": task_function}
         return Plugins.instance().instantiate_launcher(config=there, **parts)
 
     storage = plan.settings.storage
     if storage is not None and hidden_password(storage) != storage:
-        os.environ[STORAGE_VARIABLE] = storage  # for the trials: no command line and no file shows it
+        os.environ[STORAGE_VARIABLE] = (
+            storage  # for the trials: no command line and no file shows it
+        )
     where = f"the sweep is in {os.path.relpath(plan.folder)}"
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
@@ -117,11 +126,15 @@ class SweepSession:
         results = write_results(plan.folder, figures=True, study=self._study)
         document = as_document(results)
         show(sweep_page(document, together=True), self._console, rows=LEADING)
-        track_sweep(self._config, plan.folder, document, group=plan.group, resumed=plan.judged.resume)
+        track_sweep(
+            self._config, plan.folder, document, group=plan.group, resumed=plan.judged.resume
+        )
         return self._verdict()
 
     def _opened(self) -> Study:
-        """The study; a new one is made after `sweep.json`, so that a sweep killed between them can be resumed."""
+        """The study; a new one is made after `sweep.json`,
+        so that a sweep killed between them can be resumed.
+        """
         if not self._before:
             self._save(finished=None)
         try:
@@ -136,10 +149,14 @@ class SweepSession:
     def _open(self) -> Study:
         plan, node = self._plan, self._plan.settings.sampler
         sampler = build_sampler(node, plan.space, seed=plan.seed)
-        study = studies.create_study(plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop))
+        study = studies.create_study(
+            plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop)
+        )
         before = len(study.get_trials(deepcopy=False))
         if plan.judged.join:
-            before += int(plan.sweep_id, 16)  # so that two processes that join at once draw differently
+            before += int(
+                plan.sweep_id, 16
+            )  # so that two processes that join at once draw differently
         if before:
             study.sampler = build_sampler(node, plan.space, seed=plan.seed, trials_before=before)
         return study
@@ -147,14 +164,22 @@ class SweepSession:
     def _interrupt_abandoned(self) -> None:
         abandoned = studies.interrupt_abandoned(self._study)
         for trial in abandoned:
-            clean(self._plan.folder / Path(trial.user_attrs.get("folder", f"trial-{trial.number:03d}")).name)
+            clean(
+                self._plan.folder
+                / Path(trial.user_attrs.get("folder", f"trial-{trial.number:03d}")).name
+            )
         if abandoned:
-            log.info("interrupted, and repeated now: trial %s", ", ".join(str(trial.number) for trial in abandoned))
+            log.info(
+                "interrupted, and repeated now: trial %s",
+                ", ".join(str(trial.number) for trial in abandoned),
+            )
             self._warn_of_jobs()
 
     def _warn_of_jobs(self) -> None:
         if self._launcher == SLURM:
-            log.warning("jobs of Slurm outlive their sweep: squeue --me lists them, scancel NUMBER ends one")
+            log.warning(
+                "jobs of Slurm outlive their sweep: squeue --me lists them, scancel NUMBER ends one"
+            )
 
     def _work(self) -> None:
         n_jobs = self._plan.settings.n_jobs
@@ -170,10 +195,13 @@ class SweepSession:
                         trial, overrides = begun
                         self._attempts.expect(trial, overrides)
                         running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = trial
-                    # After the slots are full again; the trials that have just ended are saved first.
+                    # After the slots are full again; the trials that have just ended are saved
+                    # first.
                     if news:
                         self._save_results()
-                    self._display.update(as_document(read_results(self._plan.folder, study=self._study)), news)
+                    self._display.update(
+                        as_document(read_results(self._plan.folder, study=self._study)), news
+                    )
                     if not running:
                         return
                     ended, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
@@ -201,12 +229,17 @@ class SweepSession:
             return None
         if settings.timeout is not None and time.monotonic() - self._began > settings.timeout:
             return None
-        if self._too_many_failed([trial for trial in trials if studies.counts(trial)]) or not self._attempts.room():
+        if (
+            self._too_many_failed([trial for trial in trials if studies.counts(trial)])
+            or not self._attempts.room()
+        ):
             return None
         try:
             trial = studies.begin_trial(self._study, plan.space, settings.n_trials)
         except (TypeError, ValueError) as error:
-            raise UsageError(f"hydra.sweeper.params: {first_line(error)} (the space the study began with?)") from error
+            raise UsageError(
+                f"hydra.sweeper.params: {first_line(error)} (the space the study began with?)"
+            ) from error
         if trial is None:
             return self._begin()  # another process has begun it; perhaps there is one more
         try:
@@ -224,14 +257,18 @@ class SweepSession:
         return failed > self._plan.settings.max_failure_rate * max(len(done), _FEWEST_JUDGED)
 
     def _settle(self, trial: Trial, attempt: Attempt) -> str:
-        """Tell the study how `trial` ended, unless the trial has done so; returns the outcome as one line."""
+        """Tell the study how `trial` ended,
+        unless the trial has done so; returns the outcome as one line.
+        """
         known = studies.record_of(self._study, trial)
         if known.state == TrialState.RUNNING:
             if attempt.interrupted:
                 studies.interrupt(self._study, trial)
             else:
                 own, seen = known.user_attrs.get("failure"), attempt.failure
-                if not own or (seen is not None and not seen.startswith("exit code")):  # it was ended from outside
+                if not own or (
+                    seen is not None and not seen.startswith("exit code")
+                ):  # it was ended from outside
                     own = seen or "ended without a value"
                 facts = {"failure": own, "seconds": round(attempt.seconds, 3)}
                 facts |= {f"{kind}_peak_bytes": peak for kind, peak in attempt.peaks.items()}
@@ -253,13 +290,23 @@ class SweepSession:
             self._save(finished=None)
             write_results(self._plan.folder, figures=False, study=self._study)
         except OSError as error:  # a full disk is no reason to lose the running trials
-            log.warning("%s: the results are not up to date (%s)", self._plan.folder, error.strerror)
+            log.warning(
+                "%s: the results are not up to date (%s)", self._plan.folder, error.strerror
+            )
 
     def _verdict(self) -> float | list[float]:
-        trials = [trial for trial in self._study.get_trials(deepcopy=False) if studies.counts(trial)]
+        trials = [
+            trial for trial in self._study.get_trials(deepcopy=False) if studies.counts(trial)
+        ]
         failed = [trial for trial in trials if trial.state == TrialState.FAIL]
-        if self._too_many_failed(trials) or not any(trial.state == TrialState.COMPLETE for trial in trials):
-            last = f"trial {failed[-1].number}: {failed[-1].user_attrs.get('failure')}" if failed else "none failed"
+        if self._too_many_failed(trials) or not any(
+            trial.state == TrialState.COMPLETE for trial in trials
+        ):
+            last = (
+                f"trial {failed[-1].number}: {failed[-1].user_attrs.get('failure')}"
+                if failed
+                else "none failed"
+            )
             rate = f"hydra.sweeper.max_failure_rate={self._plan.settings.max_failure_rate}"
             counted = f"{len(failed)} of {len(trials)} trials failed ({last})"
             raise UsageError(f"{rate}: {counted}; see {self._plan.folder}")
@@ -282,16 +329,24 @@ def _without_password(config: DictConfig) -> DictConfig:
     if config.hydra.sweeper.storage is not None:
         with open_dict(shown), read_write(shown):
             shown.hydra.sweeper.storage = hidden_password(config.hydra.sweeper.storage)
-            shown.hydra.overrides.hydra = [hidden_password(str(line)) for line in config.hydra.overrides.hydra]
+            shown.hydra.overrides.hydra = [
+                hidden_password(str(line)) for line in config.hydra.overrides.hydra
+            ]
     return shown
 
 
 def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:
     """One line on a trial that has ended."""
     if trial.state == TrialState.COMPLETE:
-        told = ", ".join(f"{name} {value:.4g}" for name, value in zip(objectives, trial.values, strict=True))
+        told = ", ".join(
+            f"{name} {value:.4g}" for name, value in zip(objectives, trial.values, strict=True)
+        )
     elif trial.state == TrialState.PRUNED:
         told = f"pruned after {trial.user_attrs.get('epochs', '?')} epochs"
     else:
-        told = "interrupted" if studies.is_interrupted(trial) else f"failed, {trial.user_attrs.get('failure')}"
+        told = (
+            "interrupted"
+            if studies.is_interrupted(trial)
+            else f"failed, {trial.user_attrs.get('failure')}"
+        )
     return f"trial {trial.number}: {told}"

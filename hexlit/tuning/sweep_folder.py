@@ -1,4 +1,6 @@
-"""A sweep's folder: the kind of its sweep, the content of `sweep.json`, and what a plain `--multirun` has asked for."""
+"""A sweep's folder: the kind of its sweep, the content of `sweep.json`,
+and what a plain `--multirun` has asked for.
+"""
 
 import os
 from collections.abc import Iterator
@@ -26,7 +28,9 @@ class SweepFacts:
     monitor: str | None = None
     """The metric of the intermediate values."""
     comparable: str | None = None
-    """The loss that all trials weigh alike, without the name of the data, such as `comparable_loss`."""
+    """The loss that all trials weigh alike,
+    without the name of the data, such as `comparable_loss`.
+    """
     n_trials: int | None = None
     n_jobs: int | None = None
     sampler: str | None = None
@@ -48,7 +52,9 @@ def is_tuned(folder: Path) -> bool:
 
 def numbered_folders(folder: Path) -> Iterator[tuple[int, Path]]:
     """Number and folder of the jobs of a plain `--multirun`, `0/`, `1/` and so on."""
-    result = sorted((int(path.name), path) for path in folder.glob("[0-9]*") if path.name.isdecimal())
+    result = sorted(
+        (int(path.name), path) for path in folder.glob("[0-9]*") if path.name.isdecimal()
+    )
     yield from ((number, path) for number, path in result if (path / ".hydra").is_dir())
 
 
@@ -61,7 +67,9 @@ def shown_folder(folder: Path) -> str:
 def read_facts(folder: Path) -> SweepFacts:
     """The content of `sweep.json`."""
     content = read_json(folder / SWEEP_FILE)
-    known: dict[str, Any] = {one.name: content[one.name] for one in fields(SweepFacts) if one.name in content}
+    known: dict[str, Any] = {
+        one.name: content[one.name] for one in fields(SweepFacts) if one.name in content
+    }
     known |= {name: tuple(entry) for name, entry in known.items() if isinstance(entry, list)}
     return SweepFacts(**known)
 
@@ -71,10 +79,18 @@ def swept_overrides(folder: Path) -> dict[str, int]:
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
     asked = (read_yaml(folder / MULTIRUN_FILE) or {}).get("hydra") or {}
-    lines = [f"{key}={value}" for key, value in ((asked.get("sweeper") or {}).get("params") or {}).items()]
+    lines = [
+        f"{key}={value}"
+        for key, value in ((asked.get("sweeper") or {}).get("params") or {}).items()
+    ]
     lines += (asked.get("overrides") or {}).get("task") or []
-    swept = [line for line in OverridesParser.create().parse_overrides(lines) if line.is_sweep_override()]
-    return {line.get_key_element().lstrip("+"): len(list(line.sweep_string_iterator())) for line in swept}
+    swept = [
+        line for line in OverridesParser.create().parse_overrides(lines) if line.is_sweep_override()
+    ]
+    return {
+        line.get_key_element().lstrip("+"): len(list(line.sweep_string_iterator()))
+        for line in swept
+    }
 
 
 def read_yaml(path: Path) -> Any:

@@ -1,4 +1,6 @@
-"""A sweep as one run on Weights & Biases, in the group of its trials: a row per trial, and the results."""
+"""A sweep as one run on Weights & Biases,
+in the group of its trials: a row per trial, and the results.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,8 +18,11 @@ COLUMNS = ("number", "state", "rank", "value", "seconds", "epochs", "failure")
 FILES = ("overall_results.json", "leaderboard.csv", "best.yaml")
 
 
-def track_sweep(config: DictConfig, folder: Path, document: Mapping[str, Any], *, group: str, resumed: bool) -> None:
-    """Log the results `document` of the sweep in `folder`; log nothing where its trials log nothing.
+def track_sweep(
+    config: DictConfig, folder: Path, document: Mapping[str, Any], *, group: str, resumed: bool
+) -> None:
+    """Log the results `document` of the sweep in `folder`; log nothing where its trials log
+    nothing.
 
     `group` is that of the trials, where no setting names another.
     """
@@ -26,17 +31,30 @@ def track_sweep(config: DictConfig, folder: Path, document: Mapping[str, Any], *
     if not isinstance(settings, WandbConfig):
         return
     settings.group = settings.group or group
-    facts: Any = OmegaConf.to_container(OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"]))
+    facts: Any = OmegaConf.to_container(
+        OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+    )
     told = ("objectives", "sampler", "pruner", "n_jobs", "seeds", "parameters")
-    facts |= {"study": {name: document[name] for name in told}, "git": git_state(), "versions": versions()}
+    facts |= {
+        "study": {name: document[name] for name in told},
+        "git": git_state(),
+        "versions": versions(),
+    }
     tags = ["sweep", str(facts.get("task", "")), str(facts.get("name", ""))]
     tags = [tag for tag in tags if tag]
-    run = open_run(settings, folder, name=group, kind="sweep", tags=tags, facts=facts, resumed=resumed)
+    run = open_run(
+        settings, folder, name=group, kind="sweep", tags=tags, facts=facts, resumed=resumed
+    )
     if run is None:
         return
     log_trials(run, document)
-    summary = {name: document[name] for name in ("state", "counts", "progress", "ranking", "seconds", "pruning")}
-    best = next((trial for trial in document["trials"] if trial["number"] == document["best"]), None)
+    summary = {
+        name: document[name]
+        for name in ("state", "counts", "progress", "ranking", "seconds", "pruning")
+    }
+    best = next(
+        (trial for trial in document["trials"] if trial["number"] == document["best"]), None
+    )
     run.note(summary={**summary, "best": best})
     paths = [folder / name for name in FILES if (folder / name).exists()]
     run.made(Files(run.identity.artifact("sweep"), "sweep", paths))
@@ -44,22 +62,33 @@ def track_sweep(config: DictConfig, folder: Path, document: Mapping[str, Any], *
 
 
 def log_trials(run: TrackedRun, document: Mapping[str, Any]) -> None:
-    """Log a row per trial in the order of their ends, with the best value until then, and a table of all trials."""
+    """Log a row per trial in the order of their ends,
+    with the best value until then, and a table of all trials.
+    """
     run.define_axes([TRIAL, "sweep/seconds"], default=TRIAL)
     better = max if document["objectives"][0]["direction"] == "maximize" else min
     started, values = document["started"] or 0.0, list[float]()
-    trials = [{**trial, "value": next(iter(trial["values"] or ()), None)} for trial in document["trials"]]
+    trials = [
+        {**trial, "value": next(iter(trial["values"] or ()), None)} for trial in document["trials"]
+    ]
     by_end = sorted(trials, key=lambda trial: (trial["ended"] or float("inf"), trial["number"]))
     for step, trial in enumerate(by_end):
         value = trial["value"]
         values += [] if value is None else [value]
-        row = {TRIAL: trial["number"], "sweep/value": value, "sweep/best": better(values) if values else None}
+        row = {
+            TRIAL: trial["number"],
+            "sweep/value": value,
+            "sweep/best": better(values) if values else None,
+        }
         row["sweep/trial_seconds"] = trial["seconds"]
         row["sweep/seconds"] = None if trial["ended"] is None else trial["ended"] - started
         row |= {f"params/{name}": setting for name, setting in trial["params"].items()}
         run.log({name: entry for name, entry in row.items() if entry is not None}, step)
     names = [parameter["name"] for parameter in document["parameters"]]
-    cells = [[*(row[name] for name in COLUMNS), *(row["params"].get(name) for name in names)] for row in trials]
+    cells = [
+        [*(row[name] for name in COLUMNS), *(row["params"].get(name) for name in names)]
+        for row in trials
+    ]
     if cells:
         run.table("sweep/trials", [*COLUMNS, *names], cells, max(0, len(trials) - 1))
     run.flush()

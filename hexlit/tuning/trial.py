@@ -1,4 +1,6 @@
-"""The trial of this process, if there is one: it reports to the study, and tells the study how it ended."""
+"""The trial of this process, if there is one:
+it reports to the study, and tells the study how it ended.
+"""
 
 import contextlib
 import json
@@ -48,7 +50,9 @@ class TrialTicket:
     sweep_id: str
     """Tells the sweep from others with the same folder's name."""
     storage_timeout: float = 0.0
-    """Seconds that the trial waits for a database that does not answer: longer than its sweep does."""
+    """Seconds that the trial waits for a database that does not answer:
+    longer than its sweep does.
+    """
 
     def encoded(self) -> str:
         """The ticket as text for the environment."""
@@ -64,9 +68,10 @@ def ticket_of(environment: Mapping[str, str]) -> TrialTicket | None:
 class RunningTrial:
     """A running trial, as seen by the process that works on it.
 
-    Several seeds are trained one after the other. Each report is the mean over the values of the ended seeds and the
-    value of the running one. Step `k * steps + i` is the same stage of the k-th seed in all trials. A pruner that
-    compares seeds (Wilcoxon) gets the value of each seed at its end instead, with the seed's number as step.
+    Several seeds are trained one after the other. Each report is the mean over the values of the
+    ended seeds and the value of the running one. Step `k * steps + i` is the same stage of the k-th
+    seed in all trials. A pruner that compares seeds (Wilcoxon) gets the value of each seed at its
+    end instead, with the seed's number as step.
 
     Attributes:
         ticket: names the trial.
@@ -115,13 +120,17 @@ class RunningTrial:
         """Whether there is a pruner, and a single objective for it."""
         return bool(self.ticket.pruner) and len(self.ticket.objectives) == 1
 
-    def callback(self, steps: int, step_of: "Callable[[L.Trainer], int] | None" = None) -> "Pruning":
+    def callback(
+        self, steps: int, step_of: "Callable[[L.Trainer], int] | None" = None
+    ) -> "Pruning":
         """The Trainer's callback for the next seed; its training reports at most `steps` steps."""
         from hexlit.tuning.pruning import Pruning
 
         first_step = len(self._ended) * steps
         every = self.ticket.report_every
-        return Pruning(self, self.ticket.monitor, every_n_steps=every, first_step=first_step, step_of=step_of)
+        return Pruning(
+            self, self.ticket.monitor, every_n_steps=every, first_step=first_step, step_of=step_of
+        )
 
     def report(self, step: int, value: float) -> bool:
         """Report `value` of the monitored metric; True when the trial should end."""
@@ -130,7 +139,9 @@ class RunningTrial:
         return self._report(step, _mean([*(ended[0] for ended in self._ended), value]))
 
     def end_seed(self, values: Mapping[str, Any], epochs: int, max_epochs: int) -> None:
-        """Record the end of a seed's training: its `values` by metric, after `epochs` of `max_epochs` epochs."""
+        """Record the end of a seed's training:
+        its `values` by metric, after `epochs` of `max_epochs` epochs.
+        """
         earlier = self._trial.user_attrs.get("epochs") or 0
         self.note(epochs=earlier + epochs, max_epochs=max_epochs * self.ticket.seeds)
         if self.pruned:
@@ -140,7 +151,9 @@ class RunningTrial:
             value = values.get(name)
             if not isinstance(value, int | float):
                 near = ", ".join(sorted(values)) or "none"
-                raise UsageError(f"sweep.objective={name}: no such metric was logged; there are {near}")
+                raise UsageError(
+                    f"sweep.objective={name}: no such metric was logged; there are {near}"
+                )
             result.append(float(value))
         self._ended.append(result)
         if self.ticket.seeds > 1:
@@ -180,12 +193,14 @@ def _mean(values: list[float]) -> float:
 
 
 @contextmanager
-def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int | None]) -> Iterator[RunningTrial]:
+def running_trial(
+    ticket: TrialTicket, micro_batch_of: Callable[[Exception], int | None]
+) -> Iterator[RunningTrial]:
     """Work on the trial of `ticket` in the block.
 
-    When the block ends well, the study is told. When it raises, the trial keeps the reason, and the sweep records the
-    failure. `micro_batch_of(error)` gives the examples that went through the network at once; None for an error that
-    is not about memory.
+    When the block ends well, the study is told. When it raises, the trial keeps the reason, and the
+    sweep records the failure. `micro_batch_of(error)` gives the examples that went through the
+    network at once; None for an error that is not about memory.
     """
     from hexlit.tuning.storage import StorageGoneError
 
@@ -198,7 +213,11 @@ def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int
             trial.retry.ended.set()  # the trial must end now
         reason = first_line(error) if isinstance(error, UsageError) else named(error)
         micro_batch = micro_batch_of(error) if isinstance(error, Exception) else None
-        facts = {} if micro_batch is None else {"failure": f"out of memory: {reason}", "micro_batch": micro_batch}
+        facts = (
+            {}
+            if micro_batch is None
+            else {"failure": f"out of memory: {reason}", "micro_batch": micro_batch}
+        )
         with contextlib.suppress(StorageGoneError):
             trial.note(**{"failure": reason, **facts})
         raise

@@ -1,4 +1,6 @@
-"""The trials of a sweep as plain values: from its study, or from the folders of its runs, with their metrics."""
+"""The trials of a sweep as plain values: from its study,
+or from the folders of its runs, with their metrics.
+"""
 
 import csv
 import math
@@ -17,10 +19,18 @@ from hexlit.tuning.sweep_folder import SweepFacts, read_yaml
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED = "complete", "pruned", "failed", "running", "interrupted"
+COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED = (
+    "complete",
+    "pruned",
+    "failed",
+    "running",
+    "interrupted",
+)
 STATES = (COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED)
 STARTING = 60.0
-"""Seconds that a run may take until its first file, where no process file tells whether it lives."""
+"""Seconds that a run may take until its first file,
+where no process file tells whether it lives.
+"""
 RISE = 0.05
 """A loss counts as risen when it ends above its lowest stretch by more than this share."""
 NAN, RISING, OVERFITTING = FLAGS
@@ -49,7 +59,9 @@ class Curves:
 
     def losses(self, split: str) -> dict[str, float | None]:
         """Final value of every loss over the data `split`, by its name without the split."""
-        names = [name for name in self.columns if name.startswith(f"{split}.") and name.endswith("loss")]
+        names = [
+            name for name in self.columns if name.startswith(f"{split}.") and name.endswith("loss")
+        ]
         return {name.removeprefix(f"{split}."): self.last(name) for name in names}
 
     def last(self, name: str) -> float | None:
@@ -57,11 +69,15 @@ class Curves:
         return self.ends[name] if name in self.ends else last_of(self.column(name))
 
     def ended_with(self, epoch: int) -> "Curves":
-        """The same of a run that restored the weights of `epoch`, whose metrics are the final ones."""
+        """The same of a run that restored the weights of `epoch`,
+        whose metrics are the final ones.
+        """
         if epoch not in self.epochs:
             return self
         at = self.epochs.index(epoch)
-        return replace(self, ends={name: last_of(values[at : at + 1]) for name, values in self.columns.items()})
+        return replace(
+            self, ends={name: last_of(values[at : at + 1]) for name, values in self.columns.items()}
+        )
 
 
 def last_of(values: Metric) -> float | None:
@@ -86,7 +102,9 @@ def _read(path: Path, changed: int, size: int) -> Curves:
     rows = {int(float(row["epoch"])): row for row in table if _number(row.get("epoch")) is not None}
     epochs = tuple(sorted(rows))
     names = [name for name in table.fieldnames or () if name not in ("epoch", "step")]
-    return Curves(epochs, {name: tuple(_number(rows[epoch][name]) for epoch in epochs) for name in names})
+    return Curves(
+        epochs, {name: tuple(_number(rows[epoch][name]) for epoch in epochs) for name in names}
+    )
 
 
 def _number(text: str | None) -> float | None:
@@ -97,18 +115,27 @@ def _number(text: str | None) -> float | None:
 
 
 def mean_curves(parts: Sequence[Curves]) -> Curves:
-    """The mean over the runs of one trial with several seeds, at each epoch over those that reached it."""
+    """The mean over the runs of one trial with several seeds,
+    at each epoch over those that reached it.
+    """
     if len(parts) == 1:
         return parts[0]
     epochs = tuple(sorted({epoch for part in parts for epoch in part.epochs}))
     names = dict.fromkeys(name for part in parts for name in part.columns)
-    courses = {name: [dict(zip(part.epochs, part.column(name), strict=True)) for part in parts] for name in names}
+    courses = {
+        name: [dict(zip(part.epochs, part.column(name), strict=True)) for part in parts]
+        for name in names
+    }
     columns = {
         name: tuple(_mean([course.get(epoch) for course in by_part]) for epoch in epochs)
         for name, by_part in courses.items()
     }
     restored = any(part.ends for part in parts)
-    return Curves(epochs, columns, {name: _mean([part.last(name) for part in parts]) for name in names if restored})
+    return Curves(
+        epochs,
+        columns,
+        {name: _mean([part.last(name) for part in parts]) for name in names if restored},
+    )
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -117,27 +144,35 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def sanity_flags(parts: Iterable[Curves], comparable: str | None = None) -> tuple[str, ...]:
-    """Signs of trouble in any run of a trial, by its loss `comparable`, or `loss` where it has no such column.
+    """Signs of trouble in any run of a trial, by its loss `comparable`, or `loss` where it has no
+    such column.
 
     `nan`: a loss was NaN or infinite in some epoch.
-    `rising`: the mean training loss of the last quarter of the epochs (two at least) lies 5% above the lowest stretch
-    of the same length.
-    `overfitting`: the validation loss (`val.*`) has risen by as much, while the training loss continued to fall.
+    `rising`: the mean training loss of the last quarter of the epochs (two at least) lies 5% above
+    the lowest stretch of the same length.
+    `overfitting`: the validation loss (`val.*`) has risen by as much, while the training loss
+    continued to fall.
     """
     result: set[str] = set()
     for curves in parts:
         losses = [values for name, values in curves.columns.items() if name.endswith("loss")]
-        if any(value is not None and not math.isfinite(value) for values in losses for value in values):
+        if any(
+            value is not None and not math.isfinite(value) for values in losses for value in values
+        ):
             result.add(NAN)
         training, validation = (
-            curves.column(name if (name := f"{split}.{comparable}") in curves.columns else f"{split}.loss")
+            curves.column(
+                name if (name := f"{split}.{comparable}") in curves.columns else f"{split}.loss"
+            )
             for split in ("train", "val")
         )
         if _risen([loss for (loss,) in _finite(training)]) is not None:
             result.add(RISING)
         both = _finite(training, validation)
         lowest, width = _risen([loss for _, loss in both]), _stretch(len(both))
-        if lowest is not None and fmean(t for t, _ in both[-width:]) < fmean(t for t, _ in both[lowest:][:width]):
+        if lowest is not None and fmean(t for t, _ in both[-width:]) < fmean(
+            t for t, _ in both[lowest:][:width]
+        ):
             result.add(OVERFITTING)
     return tuple(flag for flag in FLAGS if flag in result)
 
@@ -228,29 +263,45 @@ def trials_of_study(
     return [_of_study(folder, facts, trial, sweep_alive, now) for trial in by_number]
 
 
-def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive: bool, now: float) -> TrialResult:
+def _of_study(
+    folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive: bool, now: float
+) -> TrialResult:
     from hexlit.tuning.study import is_interrupted, is_watched
 
     noted = trial.user_attrs
     path = folder / (Path(str(noted.get("folder") or "")).name or f"trial-{trial.number:03d}")
-    runs = sorted(one for one in path.glob("seed-*") if one.is_dir()) or [path]  # one for each seed, or its own
-    started, ended = (None if at is None else at.timestamp() for at in (trial.datetime_start, trial.datetime_complete))
+    runs = sorted(one for one in path.glob("seed-*") if one.is_dir()) or [
+        path
+    ]  # one for each seed, or its own
+    started, ended = (
+        None if at is None else at.timestamp()
+        for at in (trial.datetime_start, trial.datetime_complete)
+    )
     state = {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": FAILED}.get(trial.state.name, RUNNING)
     if is_interrupted(trial) or (
-        state == RUNNING and not sweep_alive and not is_watched(trial) and not any(map(_goes_on, runs))
+        state == RUNNING
+        and not sweep_alive
+        and not is_watched(trial)
+        and not any(map(_goes_on, runs))
     ):
         state = INTERRUPTED
     failure = None
     if state in (FAILED, INTERRUPTED):
-        default = "the sweep ended while it ran" if state == INTERRUPTED else "no reason was recorded"
+        default = (
+            "the sweep ended while it ran" if state == INTERRUPTED else "no reason was recorded"
+        )
         failure = str(noted.get("failure") or default)
     last = now if state == RUNNING else ended
     taken = None if started is None or last is None else max(0.0, last - started)
-    reported = {int(step): float(value) for step, value in sorted(trial.intermediate_values.items())}
+    reported = {
+        int(step): float(value) for step, value in sorted(trial.intermediate_values.items())
+    }
     known = TrialResult(
         trial.number,
         state,
-        values=None if trial.values is None or state != COMPLETE else tuple(map(float, trial.values)),
+        values=None
+        if trial.values is None or state != COMPLETE
+        else tuple(map(float, trial.values)),
         seconds=noted.get("seconds", taken),
         failure=failure,
         folder=path.name if path.is_dir() else None,
@@ -272,7 +323,8 @@ def trials_of_jobs(
 ) -> list[TrialResult]:
     """The trials of a sweep that has no study, from number and folder of each.
 
-    `swept` names the keys that the sweep varies; where it is empty, all keys of the overrides are parameters.
+    `swept` names the keys that the sweep varies; where it is empty, all keys of the overrides are
+    parameters.
     """
     trials = []
     for number, run in jobs:
@@ -299,10 +351,16 @@ def trials_of_jobs(
 def _with_runs(
     trial: TrialResult, runs: Sequence[Path], comparable: str | None, noted: Mapping[str, Any]
 ) -> TrialResult:
-    """`trial` completed from the files of its runs, and from what is `noted` of it, which takes precedence."""
+    """`trial` completed from the files of its runs,
+    and from what is `noted` of it, which takes precedence.
+    """
     summaries = [read_json(run / "summary.json") for run in runs]
     parts = [_curves_of(run, summary) for run, summary in zip(runs, summaries, strict=True)]
-    asked = [line.partition("=")[2] for line in trial.overrides if line.lstrip("+").startswith("trainer.max_epochs=")]
+    asked = [
+        line.partition("=")[2]
+        for line in trial.overrides
+        if line.lstrip("+").startswith("trainer.max_epochs=")
+    ]
     found: dict[str, Any] = {
         "epochs": max((len(part.epochs) for part in parts), default=0) or None,
         "max_epochs": int(asked[-1]) if asked and asked[-1].isdecimal() else None,
@@ -315,7 +373,9 @@ def _with_runs(
 
 
 def _curves_of(run: Path, summary: Mapping[str, Any]) -> Curves:
-    """The metrics of a run; where it restored its best epoch's weights, that epoch's metrics are the final ones."""
+    """The metrics of a run; where it restored its best epoch's weights,
+    that epoch's metrics are the final ones.
+    """
     curves, best = read_curves(run / "metrics.csv"), summary.get("best") or {}
     return curves.ended_with(best["epoch"]) if best.get("restored") is True else curves
 
@@ -345,4 +405,6 @@ def values_of(overrides: Iterable[str]) -> dict[str, Value]:
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
     parsed = OverridesParser.create().parse_overrides(list(overrides))
-    return {str(one.key_or_group): plain_value(one.value()) for one in parsed if not one.is_delete()}
+    return {
+        str(one.key_or_group): plain_value(one.value()) for one in parsed if not one.is_delete()
+    }

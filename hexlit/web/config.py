@@ -26,7 +26,9 @@ class WebSettings(Settings):
     open: bool = True
     """Whether to open the page in the browser."""
     names: list[str] = field(default_factory=list)
-    """Further names of the server, such as that of this computer in its network; browsers may use them."""
+    """Further names of the server,
+    such as that of this computer in its network; browsers may use them.
+    """
     browsers: int = number(16, "[1, 1000000]")
     """Most pages at a time."""
     tree_megabytes: int = number(64, "[1, 1000000]")
@@ -38,17 +40,22 @@ class WebSettings(Settings):
     interval: float = number(0.25, "[0.01, 3600]", unit="seconds")
     """Time between two reports of a study, in seconds."""
     solver: bool = False
-    """Whether the exact solver chooses the moves that it can prove to win, on boards of up to 8 rows. On larger ones
-    it plays the wins that virtual connections alone prove."""
+    """Whether the exact solver chooses the moves that it can prove to win, on boards of up to 8
+    rows. On larger ones it plays the wins that virtual connections alone prove.
+    """
     proof_seconds: float = number(2.0, "[0.01, 3600]", unit="seconds")
     """Longest time of the solver for a move with `solver`, in seconds."""
     solver_seconds: float = number(30.0, "[0.01, 3600]", unit="seconds")
     """Longest time of the exact solver for one answer, in seconds."""
     search: SearchConfig = field(default_factory=lambda: SearchConfig(simulations=64))
-    """Search of the players; its `simulations` are those of a move, unless the page asks for others."""
+    """Search of the players; its `simulations` are those of a move,
+    unless the page asks for others.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for known in self.names:
             if not _NAME.fullmatch(known):
-                raise UsageError(f"names: {known!a}: a name without port is needed, such as desk.local")
+                raise UsageError(
+                    f"names: {known!a}: a name without port is needed, such as desk.local"
+                )

@@ -1,11 +1,12 @@
 """Messages between the page and the server: JSON objects over one WebSocket.
 
-The page keeps the game with its variations; the server keeps no game. Each request contains its position, so browsers
-cannot mix, and a page that lost its connection asks again.
+The page keeps the game with its variations; the server keeps no game. Each request contains its
+position, so browsers cannot mix, and a page that lost its connection asks again.
 
-A request has a number `id` and a field `do`. Its answers repeat the `id` and have a `type`; the last one has
-`"final": true`. Only `study` and `review` have answers before the last one. The answer to an impossible request is
-`{"type": "error", "text": ...}`, to a stopped one `{"type": "stopped"}`.
+A request has a number `id` and a field `do`. Its answers repeat the `id` and have a `type`; the
+last one has `"final": true`. Only `study` and `review` have answers before the last one. The answer
+to an impossible request is `{"type": "error", "text": ...}`, to a stopped one `{"type":
+"stopped"}`.
 
 | do | also takes | answers |
 |---|---|---|
@@ -22,23 +23,25 @@ A request has a number `id` and a field `do`. Its answers repeat the `id` and ha
 | write | position, format, black, white, given_up, nodes | `text`: the game in `format` (sgf, hexworld, ...) |
 | stop | work | `stopped`: the `search` or the `solve` under way in this browser is stopped too; without `work` both |
 
-`must_play` holds cells: the player to move has to play one of them, as virtual connections of the other side show.
-`links` has for either colour `strength` ("full", "semi" or ""), `carrier`, the empty cells that it needs to connect its
-edges, `key`, the cell that a semi needs first, and `lines`. A line is `["c3", "c4", kind]`; it ends at a cell or at
-"top", "bottom", "left" or "right". Its kind is "stones", "bridge" or "way", one of several ways.
+`must_play` holds cells: the player to move has to play one of them, as virtual connections of the
+other side show. `links` has for either colour `strength` ("full", "semi" or ""), `carrier`, the
+empty cells that it needs to connect its edges, `key`, the cell that a semi needs first, and
+`lines`. A line is `["c3", "c4", kind]`; it ends at a cell or at "top", "bottom", "left" or "right".
+Its kind is "stones", "bridge" or "way", one of several ways.
 
-`position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move first. Cells are named
-like `a1`; `cells` is a text of `size*size` characters, row by row: `X` black, `O` white, `.` empty. A `value` is in
-[-1, 1]:
-for the player to move in `look` and `study`, for the mover in `move`, and for Black in `openings` and `review`.
-`nodes` are a tree of variations, `[{"move": "", "parent": -1}, {"move": "a3", "parent": 0}, ...]`: the empty board
-first, and by first children the main line. Of the formats, `sgf` reads and writes them; `unread` says of each variation
-that is no game of Hex what is wrong with it.
-`candidates` are objects with move, visits, value, prior and line; `given_up` is `{"loser": "black", "how": "resigned"}`
-or, with `"time"`, a clock that ran out. Colours are "black", "white" and "" for none.
+`position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move
+first. Cells are named like `a1`; `cells` is a text of `size*size` characters, row by row: `X`
+black, `O` white, `.` empty. A `value` is in [-1, 1]:
+for the player to move in `look` and `study`, for the mover in `move`, and for Black in `openings`
+and `review`. `nodes` are a tree of variations, `[{"move": "", "parent": -1}, {"move": "a3",
+"parent": 0}, ...]`: the empty board first, and by first children the main line. Of the formats,
+`sgf` reads and writes them; `unread` says of each variation that is no game of Hex what is wrong
+with it. `candidates` are objects with move, visits, value, prior and line; `given_up` is `{"loser":
+"black", "how": "resigned"}` or, with `"time"`, a clock that ran out. Colours are "black", "white"
+and "" for none.
 
-A new `ready`, `move`, `study`, `look`, `openings` or `review` stops the one before. A new `solve` stops the `solve`
-before.
+A new `ready`, `move`, `study`, `look`, `openings` or `review` stops the one before. A new `solve`
+stops the `solve` before.
 """
 
 from typing import Annotated, Any, Literal
@@ -182,7 +185,9 @@ def parse(text: str | bytes) -> Request:
         first: Any = error.errors(include_url=False)[0]
         if first["type"] == "union_tag_invalid":
             tag, known = first["ctx"]["tag"], first["ctx"]["expected_tags"]
-            raise UsageError(f"do: there is no {str(tag)[:40]!a}; choose from {known}".replace("'", "")) from None
+            raise UsageError(
+                f"do: there is no {str(tag)[:40]!a}; choose from {known}".replace("'", "")
+            ) from None
         # For nested fields; the first place is the kind of request, which the page knows.
         place = ".".join(str(part) for part in first["loc"][1:])
         message = str(first["msg"]).partition("\n")[0]
@@ -195,7 +200,11 @@ def number_of(text: str | bytes) -> int | None:
         result = TypeAdapter(dict[str, Any]).validate_json(text).get("id")
     except ValidationError:
         return None
-    return result if isinstance(result, int) and not isinstance(result, bool) and 0 <= result <= 2**53 else None
+    return (
+        result
+        if isinstance(result, int) and not isinstance(result, bool) and 0 <= result <= 2**53
+        else None
+    )
 
 
 COLOURS = {BLACK: "black", WHITE: "white", 0: ""}
@@ -203,7 +212,9 @@ COLOURS = {BLACK: "black", WHITE: "white", 0: ""}
 
 def board_of(position: PositionText) -> GameBoard:
     """The game after its moves; raises `UsageError` if one is illegal."""
-    return GameBoard(position.size, swap=position.swap, moves=parse_moves(position.moves, position.size))
+    return GameBoard(
+        position.size, swap=position.swap, moves=parse_moves(position.moves, position.size)
+    )
 
 
 def check_undecided(board: GameBoard) -> None:
@@ -224,10 +235,15 @@ def state_of(board: GameBoard) -> dict[str, Any]:
 
 
 def winning_chain(board: GameBoard) -> list[int]:
-    """A shortest chain of the winner's stones from edge to edge, in its order; none before the end of the game."""
+    """A shortest chain of the winner's stones from edge to edge,
+    in its order; none before the end of the game.
+    """
     if not board.winner:
         return []
-    edges, neighbours = geometry(board.size).edges[int(board.winner == WHITE)], geometry(board.size).neighbours
+    edges, neighbours = (
+        geometry(board.size).edges[int(board.winner == WHITE)],
+        geometry(board.size).neighbours,
+    )
     own = {int(cell) for cell in np.flatnonzero(board.cells == board.winner)}
     before = {cell: -1 for cell in sorted(own) if edges[cell] == 1}
     line = list(before)
@@ -237,7 +253,9 @@ def winning_chain(board: GameBoard) -> list[int]:
             while before[chain[-1]] >= 0:
                 chain.append(before[chain[-1]])
             return chain[::-1]
-        fresh = [beside for beside in neighbours[cell].tolist() if beside in own and beside not in before]
+        fresh = [
+            beside for beside in neighbours[cell].tolist() if beside in own and beside not in before
+        ]
         before |= dict.fromkeys(fresh, cell)
         line += fresh
     raise AssertionError(f"no chain of {COLOURS[board.winner]} on\n{board}")

@@ -1,7 +1,9 @@
-"""A network as one HTML file to play against: the page of `hexlit play`, with the network and its search in the page.
+"""A network as one HTML file to play against: the page of `hexlit play`, with the network and its
+search in the page.
 
-The file needs no server and no network: its weights are in it, and `engine/*.mjs` computes and searches in a worker of
-the browser. A content security policy keeps it from loading or sending anything.
+The file needs no server and no network: its weights are in it, and `engine/*.mjs` computes and
+searches in a worker of the browser. A content security policy keeps it from loading or sending
+anything.
 """
 
 import base64
@@ -29,7 +31,9 @@ LEVELS = [
     {"name": f"level-{number}", "simulations": 0, "temperature": 0.0} | level
     for number, level in enumerate(player_spec.LEVELS, 1)
 ]
-"""Players on offer: simulations for a move, 0 for the policy alone, whose moves are drawn at the temperature."""
+"""Players on offer: simulations for a move,
+0 for the policy alone, whose moves are drawn at the temperature.
+"""
 USUAL_LEVEL = 7
 """Index of the level that plays first."""
 
@@ -59,7 +63,13 @@ def write_page(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
     }
     data = {"network": as_script(content), "worker": joined(WORKER)}
     # Only the worker computes with WebAssembly; it has the policy of its page.
-    page = one_file("hexlit", joined(START), data, state="data-alone", allowed=" 'wasm-unsafe-eval'; worker-src blob:")
+    page = one_file(
+        "hexlit",
+        joined(START),
+        data,
+        state="data-alone",
+        allowed=" 'wasm-unsafe-eval'; worker-src blob:",
+    )
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
@@ -67,18 +77,27 @@ def write_page(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
 def exported_network(net: HexNet) -> dict[str, Any]:
     """The network as `engine/network.mjs` reads it.
 
-    `tensors` are names and shapes, `data` their numbers in base64, little-endian: float16 where a tensor has two axes
-    or more, else float32. Batch norm comes as one scale and shift a channel, so its precision is not lost in float16.
+    `tensors` are names and shapes, `data` their numbers in base64, little-endian: float16 where a
+    tensor has two axes or more, else float32. Batch norm comes as one scale and shift a channel, so
+    its precision is not lost in float16.
     """
     state = net.state_dict()
     for name, layer in net.named_modules():
         if isinstance(layer, ConvNorm) and f"{name}.conv.weight" in state:
-            scale = state[f"{name}.norm.weight"] * torch.rsqrt(state[f"{name}.norm.running_var"] + layer.norm.eps)
-            state = {key: value for key, value in state.items() if not key.startswith(f"{name}.norm.")}
+            scale = state[f"{name}.norm.weight"] * torch.rsqrt(
+                state[f"{name}.norm.running_var"] + layer.norm.eps
+            )
+            state = {
+                key: value for key, value in state.items() if not key.startswith(f"{name}.norm.")
+            }
             state |= {f"{name}.scale": scale.detach(), f"{name}.shift": layer.folded()[1]}
-    halves = {key: value.half() if value.dim() > 1 else value.float() for key, value in state.items()}
+    halves = {
+        key: value.half() if value.dim() > 1 else value.float() for key, value in state.items()
+    }
     if not all(bool(value.isfinite().all()) for value in halves.values()):
-        raise UsageError("format=page: the network has weights beyond 65504, the largest of float16")
+        raise UsageError(
+            "format=page: the network has weights beyond 65504, the largest of float16"
+        )
     data = b"".join(value.cpu().numpy().tobytes() for value in halves.values())
     return {
         "config": vars(net.config),

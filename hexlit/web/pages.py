@@ -1,6 +1,8 @@
-"""A recorded game as one HTML file: the page of `hexlit play` with the game in it, and without a server.
+"""A recorded game as one HTML file: the page of `hexlit play` with the game in it, and without a
+server.
 
-The file holds everything that it needs, so it opens from a disk or an attachment, without a network.
+The file holds everything that it needs, so it opens from a disk or an attachment, without a
+network.
 """
 
 import base64
@@ -46,8 +48,11 @@ def recorded_page(
         {
             "version": __version__,
             "size": record.size,
-            "swap": record.size**2 in record.moves[1:2] or any(node.move == record.size**2 for node in nodes),
-            "nodes": [node_entry(node, record.size) for node in nodes or main_line(record.moves.tolist())],
+            "swap": record.size**2 in record.moves[1:2]
+            or any(node.move == record.size**2 for node in nodes),
+            "nodes": [
+                node_entry(node, record.size) for node in nodes or main_line(record.moves.tolist())
+            ],
             "ply": ply,
             "names": {"black": record.black, "white": record.white},
             "about": " · ".join(facts),
@@ -59,7 +64,9 @@ def recorded_page(
     return one_file(title, joined(), {"recorded": content}, state="data-recorded")
 
 
-def one_file(title: str, script: str, data: dict[str, str], *, state: str, allowed: str = "") -> str:
+def one_file(
+    title: str, script: str, data: dict[str, str], *, state: str, allowed: str = ""
+) -> str:
     """The page as one file that loads nothing, complete HTML.
 
     Args:
@@ -69,7 +76,9 @@ def one_file(title: str, script: str, data: dict[str, str], *, state: str, allow
         state: attribute of its root.
         allowed: the end of its content security policy, from what else scripts may do.
     """
-    page, style = ((PAGE / name).read_text(encoding="utf-8") for name in ("index.html", "style.css"))
+    page, style = (
+        (PAGE / name).read_text(encoding="utf-8") for name in ("index.html", "style.css")
+    )
     page = _LOADS.sub("", page)
     rules = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{_digest(script)}'{allowed}"
     policy = f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
@@ -90,7 +99,9 @@ def one_file(title: str, script: str, data: dict[str, str], *, state: str, allow
 
 
 def as_script(content: Any) -> str:
-    """JSON that may stand inside `<script>`: no text in it can end the script or begin a comment."""
+    """JSON that may stand inside `<script>`:
+    no text in it can end the script or begin a comment.
+    """
     text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

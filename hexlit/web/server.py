@@ -25,7 +25,9 @@ SECONDS_TO_LEAVE = 3
 
 
 def listen(settings: WebSettings) -> socket.socket:
-    """A socket on the address and port of the settings; raises `UsageError` where there can be none."""
+    """A socket on the address and port of the settings;
+    raises `UsageError` where there can be none.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     result = socket.socket(family, socket.SOCK_STREAM)
     result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -48,12 +50,15 @@ def address(listening: socket.socket) -> str:
 
 
 def serve(
-    shared: Shared, listening: socket.socket, begun: Callable[[], None], ended: Callable[[], None] = lambda: None
+    shared: Shared,
+    listening: socket.socket,
+    begun: Callable[[], None],
+    ended: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve the page on a socket until Ctrl-C.
 
-    `begun` is called, in a thread of its own, once the page can be reached; `ended` at Ctrl-C, before that thread is
-    waited for.
+    `begun` is called, in a thread of its own, once the page can be reached; `ended` at Ctrl-C,
+    before that thread is waited for.
     """
     config = uvicorn.Config(
         make_app(shared),
@@ -89,7 +94,9 @@ HEADERS = {
 OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
 EVERYWHERE = ("0.0.0.0", "[::]")
 MOST_WAITING = 64
-"""Most pending answers of a slow browser; beyond it no requests are read, and reports of a study are dropped."""
+"""Most pending answers of a slow browser;
+beyond it no requests are read, and reports of a study are dropped.
+"""
 SECONDS_TO_DRAIN = 0.05
 """Seconds between two checks whether it has taken some."""
 
@@ -98,7 +105,9 @@ TRY_LATER, FOREIGN = 1013, 1008
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
-    """Leave a line of a text that is no UTF-8: the server has closed that connection, and goes on."""
+    """Leave a line of a text that is no UTF-8:
+    the server has closed that connection, and goes on.
+    """
     if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
         record.exc_info = None
     return True
@@ -110,7 +119,9 @@ def make_app(shared: Shared) -> FastAPI:
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=allowed_names(shared.settings))
 
     @app.middleware("http")
-    async def secured(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
+    async def secured(
+        request: Request, following: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
         response = await following(request)
         response.headers.update(HEADERS)
         return response
@@ -125,8 +136,12 @@ def make_app(shared: Shared) -> FastAPI:
             return
         await socket.accept()
         if pages >= shared.settings.browsers:
-            message = f"no further page may be open beside {pages}, as browsers={pages} says; close one"
-            await socket.send_text(json.dumps({"id": None, "type": "error", "text": message, "final": True}))
+            message = (
+                f"no further page may be open beside {pages}, as browsers={pages} says; close one"
+            )
+            await socket.send_text(
+                json.dumps({"id": None, "type": "error", "text": message, "final": True})
+            )
             await socket.close(TRY_LATER)
             return
         pages += 1
@@ -160,11 +175,16 @@ async def converse(socket: WebSocket, shared: Shared) -> None:
     writer = asyncio.create_task(write())
     try:
         while not writer.done():
-            while waiting.qsize() >= MOST_WAITING and not writer.done():  # it sends, and does not read
+            while (
+                waiting.qsize() >= MOST_WAITING and not writer.done()
+            ):  # it sends, and does not read
                 await asyncio.sleep(SECONDS_TO_DRAIN)
             # Not in this thread: a long text takes a while to be read.
             await run_in_threadpool(session.take, await _message(socket))
-    except (WebSocketDisconnect, RuntimeError):  # RuntimeError: the socket was closed while a message was awaited
+    except (
+        WebSocketDisconnect,
+        RuntimeError,
+    ):  # RuntimeError: the socket was closed while a message was awaited
         pass
     finally:
         try:

@@ -9,7 +9,18 @@ from hexlit import __version__
 from hexlit.errors import UsageError
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.web.config import WebSettings
-from hexlit.web.messages import GetPosition, Hello, Read, Solve, Stop, Write, board_of, number_of, parse, state_of
+from hexlit.web.messages import (
+    GetPosition,
+    Hello,
+    Read,
+    Solve,
+    Stop,
+    Write,
+    board_of,
+    number_of,
+    parse,
+    state_of,
+)
 from hexlit.web.players import BrowserPlayers, FairLock, JobQueue, Roster
 from hexlit.web.texts import game_of, text_of
 from hexlit.web.thinking import Thinking, Verdicts
@@ -55,7 +66,9 @@ class BrowserSession:
             return
         match request:
             case Hello() | GetPosition() | Read() | Write():
-                self._attempt(request.id, lambda: self._send({"id": request.id} | self._now(request)))
+                self._attempt(
+                    request.id, lambda: self._send({"id": request.id} | self._now(request))
+                )
             case Stop():
                 if request.work != "solve":
                     self._searches.stop()
@@ -63,9 +76,14 @@ class BrowserSession:
                     self._solves.stop()
                 self._stopped(request.id)
             case Solve():
-                self._solves.begin(lambda stopped: self._solve(request, stopped), lambda: self._stopped(request.id))
+                self._solves.begin(
+                    lambda stopped: self._solve(request, stopped), lambda: self._stopped(request.id)
+                )
             case _:
-                self._searches.begin(lambda stopped: self._search(request, stopped), lambda: self._stopped(request.id))
+                self._searches.begin(
+                    lambda stopped: self._search(request, stopped),
+                    lambda: self._stopped(request.id),
+                )
 
     def close(self, timeout: float = 5.0) -> None:
         """End all running work, and release the players' resources."""
@@ -86,7 +104,10 @@ class BrowserSession:
 
     def _hello(self) -> Answer:
         offers = self._shared.roster.offers.values()
-        players = [{"name": one.name, "title": one.title, "studies": one.judge is not None} for one in offers]
+        players = [
+            {"name": one.name, "title": one.title, "studies": one.judge is not None}
+            for one in offers
+        ]
         settings = self._shared.settings
         return {
             "type": "hello",
@@ -119,7 +140,9 @@ class BrowserSession:
 
         self._attempt(request.id, answer, stopped)
 
-    def _attempt(self, number: int, answer: Callable[[], None], stopped: Callable[[], bool] = lambda: False) -> None:
+    def _attempt(
+        self, number: int, answer: Callable[[], None], stopped: Callable[[], bool] = lambda: False
+    ) -> None:
         """Carry out `answer`; report errors of the request number `number`."""
         try:
             answer()

@@ -12,7 +12,13 @@ from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, format_of_text, from_record
 from hexlit.hex.records.game import RecordError, as_record
-from hexlit.hex.records.variations import Variation, Variations, main_line, read_variations, write_variations
+from hexlit.hex.records.variations import (
+    Variation,
+    Variations,
+    main_line,
+    read_variations,
+    write_variations,
+)
 from hexlit.web.messages import Node, Read, Write
 from hexlit.web.pages import node_entry
 
@@ -20,13 +26,17 @@ LARGEST_BOARD = 19
 
 
 def game_of(request: Read) -> dict[str, Any]:
-    """The first game of a text, see `hexlit.web.messages`; raises `UsageError` where there is none."""
+    """The first game of a text, see `hexlit.web.messages`;
+    raises `UsageError` where there is none.
+    """
     text = request.text.strip("\ufeff \t\r\n")
     if not text:
         raise UsageError("text: it is empty")
     form = format_of_text(text)
     if form is None:
-        raise UsageError(f"text: no game of Hex in a known format; the formats are {', '.join(FORMATS)}")
+        raise UsageError(
+            f"text: no game of Hex in a known format; the formats are {', '.join(FORMATS)}"
+        )
     first = next(form.read(text.splitlines(keepends=True), ""), None)
     if first is None:
         raise UsageError(f"text: there is no game in it, read as {form.name}")
@@ -37,7 +47,9 @@ def game_of(request: Read) -> dict[str, Any]:
     if form.name == "sgf":
         result = read_variations(text.splitlines(keepends=True), first.place)
     if record.size > LARGEST_BOARD:
-        raise UsageError(f"text: the game has a board of {record.size} rows; this page shows {LARGEST_BOARD} at most")
+        raise UsageError(
+            f"text: the game has a board of {record.size} rows; this page shows {LARGEST_BOARD} at most"
+        )
     return {
         "type": "game",
         "format": form.name,
@@ -53,9 +65,13 @@ def game_of(request: Read) -> dict[str, Any]:
 
 
 def text_of(request: Write, board: GameBoard) -> dict[str, Any]:
-    """The game on `board` as text, see `hexlit.web.messages`; raises `UsageError` where the format cannot say it."""
+    """The game on `board` as text, see `hexlit.web.messages`;
+    raises `UsageError` where the format cannot say it.
+    """
     if request.format not in FORMATS:
-        raise UsageError(f"format: there is no {request.format!a}; choose from {', '.join(FORMATS)}")
+        raise UsageError(
+            f"format: there is no {request.format!a}; choose from {', '.join(FORMATS)}"
+        )
     winner, ending = board.winner, Ending.CONNECTED if board.winner else Ending.UNFINISHED
     if request.given_up is not None and not winner:
         winner = -BLACK if request.given_up.loser == "black" else BLACK
@@ -74,11 +90,23 @@ def text_of(request: Write, board: GameBoard) -> dict[str, Any]:
         text = write_variations(record, checked_nodes(request.nodes, board.size))
     else:
         text = FORMATS[request.format].write(from_record(record))
-    return {"type": "text", "text": text, "suffix": FORMATS[request.format].suffixes[0], "final": True}
+    return {
+        "type": "text",
+        "text": text,
+        "suffix": FORMATS[request.format].suffixes[0],
+        "final": True,
+    }
 
 
 def checked_nodes(given: Sequence[Node], size: int) -> list[Variation]:
     """The tree of a page; raises `UsageError` where it is none, or a move is no cell."""
-    if given[0].parent != -1 or any(not 0 <= node.parent < number for number, node in enumerate(given) if number):
-        raise UsageError("nodes: each but the first needs the number of an earlier node as its parent")
-    return [Variation(-1, -1), *(Variation(parse_cell(node.move, size), node.parent) for node in given[1:])]
+    if given[0].parent != -1 or any(
+        not 0 <= node.parent < number for number, node in enumerate(given) if number
+    ):
+        raise UsageError(
+            "nodes: each but the first needs the number of an earlier node as its parent"
+        )
+    return [
+        Variation(-1, -1),
+        *(Variation(parse_cell(node.move, size), node.parent) for node in given[1:]),
+    ]

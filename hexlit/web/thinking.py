@@ -1,4 +1,5 @@
-"""Questions to players: a move, a study that grows, an opinion, a map of openings, a review of a game.
+"""Questions to players: a move, a study that grows, an opinion, a map of openings, a review of a
+game.
 
 Each function is called by the holder of the lock, and passes it on between two evaluations.
 """
@@ -48,8 +49,12 @@ MOST_EXPECTED = 16
 class Thinking:
     """Answers the requests of one browser that search."""
 
-    def __init__(self, players: BrowserPlayers, lock: FairLock, verdicts: "Verdicts", settings: WebSettings) -> None:
-        """`players` are those of the browser; all browsers have one `lock`, and one solver for `verdicts`."""
+    def __init__(
+        self, players: BrowserPlayers, lock: FairLock, verdicts: "Verdicts", settings: WebSettings
+    ) -> None:
+        """`players` are those of the browser;
+        all browsers have one `lock`, and one solver for `verdicts`.
+        """
         self._players = players
         self._lock = lock
         self._settings = settings
@@ -73,11 +78,17 @@ class Thinking:
         if isinstance(request, messages.Move):
             yield self._move(request, board, until, stopped)
         elif isinstance(request, messages.Series):
-            yield from (self._study if request.do == "study" else self._review)(request, board, until)
+            yield from (self._study if request.do == "study" else self._review)(
+                request, board, until
+            )
 
     def _thinker(self, name: str, board: GameBoard) -> Thinker:
-        """The player `name`, who searches; one that never learned to swap thinks about moves without it."""
-        return self._players.thinker(name, board.size, swap=board.swap and self._players.knows_swap(name, board.size))
+        """The player `name`, who searches;
+        one that never learned to swap thinks about moves without it.
+        """
+        return self._players.thinker(
+            name, board.size, swap=board.swap and self._players.knows_swap(name, board.size)
+        )
 
     def _ready(self, name: str, board: GameBoard) -> Answer:
         """Have the player `name` loaded and compiled; one without a search needs nothing."""
@@ -86,7 +97,11 @@ class Thinking:
         return {"type": "ready", "final": True}
 
     def _move(
-        self, request: messages.Move, board: GameBoard, until: Callable[[], bool], stopped: Callable[[], bool]
+        self,
+        request: messages.Move,
+        board: GameBoard,
+        until: Callable[[], bool],
+        stopped: Callable[[], bool],
     ) -> Answer:
         check_undecided(board)
         if self._players.offer(request.player).judge is None:
@@ -101,7 +116,9 @@ class Thinking:
         simulations = request.simulations or self._settings.search.simulations
         if self._settings.solver:
             with self._lock.aside():
-                solution = self._verdicts.proof(board, min(seconds, self._settings.proof_seconds), stopped)
+                solution = self._verdicts.proof(
+                    board, min(seconds, self._settings.proof_seconds), stopped
+                )
             proved = proved_move(solution, thinker, board.cells, board.to_move, swap=board.may_swap)
             if proved is not None:
                 return played(board, proved.action) | {"value": proved.value, "found": None}
@@ -112,7 +129,9 @@ class Thinking:
             move, value = board.size**2, -value
         return played(board, move) | {"value": value, "found": _found(thinker, board.size)}
 
-    def _move_of_player(self, request: messages.Move, board: GameBoard, stopped: Callable[[], bool]) -> Answer:
+    def _move_of_player(
+        self, request: messages.Move, board: GameBoard, stopped: Callable[[], bool]
+    ) -> Answer:
         try:
             with self._alone(request.player, stopped):
                 player = self._players.player(request.player, board.size, swap=board.swap)
@@ -124,7 +143,9 @@ class Thinking:
 
     @contextmanager
     def _alone(self, name: str, stopped: Callable[[], bool]) -> Iterator[None]:
-        """A player that runs beside others gives the lock back; a foreign one also ends when `stopped` says so."""
+        """A player that runs beside others gives the lock back;
+        a foreign one also ends when `stopped` says so.
+        """
         offer = self._players.offer(name)
         if not offer.beside:
             yield
@@ -136,14 +157,20 @@ class Thinking:
         with watching(stopped, lambda: self._players.abort(name)), self._lock.aside():
             yield
 
-    def _study(self, request: messages.Series, board: GameBoard, until: Callable[[], bool]) -> Iterator[Answer]:
-        """The reports of a search that grows. A player that never learned to swap is told of the rule from outside."""
+    def _study(
+        self, request: messages.Series, board: GameBoard, until: Callable[[], bool]
+    ) -> Iterator[Answer]:
+        """The reports of a search that grows.
+        A player that never learned to swap is told of the rule from outside.
+        """
         check_undecided(board)
         thinker = self._thinker(request.player, board)
         if opens_fairly(thinker, board):
             yield _fair_openings(thinker, board.size, until)
             return
-        most = min(request.simulations or self._settings.live_simulations, self._settings.live_simulations)
+        most = min(
+            request.simulations or self._settings.live_simulations, self._settings.live_simulations
+        )
         thought = thinker.study(board.cells, board.to_move, simulations=1, until=until)
         while not until():
             deadline = time.monotonic() + self._settings.interval
@@ -171,32 +198,46 @@ class Thinking:
         return {"type": "look", "value": value, "policy": shares, "final": True}
 
     def _openings(self, name: str, board: GameBoard, until: Callable[[], bool]) -> Answer:
-        values, doubt = opening_values(self._thinker(name, GameBoard(board.size)), board.size, until)
+        values, doubt = opening_values(
+            self._thinker(name, GameBoard(board.size)), board.size, until
+        )
         named = {format_cell(cell, board.size): value for cell, value in values.items()}
         return {"type": "openings", "values": named, "doubt": doubt, "final": True}
 
-    def _review(self, request: messages.Series, board: GameBoard, until: Callable[[], bool]) -> Iterator[Answer]:
+    def _review(
+        self, request: messages.Series, board: GameBoard, until: Callable[[], bool]
+    ) -> Iterator[Answer]:
         """Every position of the game, see `hexlit.arena.thinker`."""
         thinker = self._thinker(request.player, board)
         simulations = request.simulations or self._settings.search.simulations
         plies = len(board.moves)
         for result in review(thinker, board, simulations, until):
-            yield {"type": "review", "plies": plies, "final": result.ply == plies} | review_entry(result, board.size)
+            yield {"type": "review", "plies": plies, "final": result.ply == plies} | review_entry(
+                result, board.size
+            )
 
 
 def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> Answer:
-    """The study of the empty board under the swap rule: the fairer a first stone, the better, as it may be swapped."""
+    """The study of the empty board under the swap rule:
+    the fairer a first stone, the better, as it may be swapped.
+    """
     values, _ = opening_values(thinker, size, until)
     policy, _ = thinker.look(GameBoard(size).cells, BLACK)
     fair = sorted(values, key=lambda cell: abs(values[cell]))
     shown = [(cell, 1, -abs(values[cell]), float(policy[cell])) for cell in fair[:MOST_SHOWN]]
     candidates = [candidate_entry(*one, [one[0]], size) for one in shown]
     result = {"value": -abs(values[fair[0]]), "visits": len(values), "candidates": candidates}
-    return {"type": "study", "full": False, "final": True} | result | {"expected": candidates[0]["line"]}
+    return (
+        {"type": "study", "full": False, "final": True}
+        | result
+        | {"expected": candidates[0]["line"]}
+    )
 
 
 def _with_swap(report: Answer) -> Answer:
-    """The report with the swap among the candidates: it turns the sign of the value of all other moves."""
+    """The report with the swap among the candidates:
+    it turns the sign of the value of all other moves.
+    """
     value, candidates = report["value"], report["candidates"]
     visits = max((one["visits"] for one in candidates), default=0)
     swap = {"move": SWAP, "visits": visits, "value": -value, "prior": 0.0, "line": [SWAP]}
@@ -210,17 +251,31 @@ def played(board: GameBoard, move: int) -> Answer:
     if move == RESIGN:
         return {"type": "move", "move": "resign", "position": state_of(board), "final": True}
     after = GameBoard(board.size, swap=board.swap, moves=[*board.moves, move])
-    return {"type": "move", "move": format_cell(move, board.size), "position": state_of(after), "final": True}
+    return {
+        "type": "move",
+        "move": format_cell(move, board.size),
+        "position": state_of(after),
+        "final": True,
+    }
 
 
 def _found(thinker: Thinker, size: int) -> Answer:
-    """The findings of the tree for the position: visits, candidates, and the line that is expected."""
+    """The findings of the tree for the position:
+    visits, candidates, and the line that is expected.
+    """
     search = thinker.search
     candidates = search.candidates()
     return {
         "visits": sum(candidate.visits for candidate in candidates),
         "candidates": [
-            candidate_entry(one.action, one.visits, one.value, one.prior, search.principal_variation(one.action), size)
+            candidate_entry(
+                one.action,
+                one.visits,
+                one.value,
+                one.prior,
+                search.principal_variation(one.action),
+                size,
+            )
             for one in candidates[:MOST_SHOWN]
         ],
         "expected": [format_cell(action, size) for action in search.principal_variation()],
@@ -232,7 +287,13 @@ def candidate_entry(
 ) -> dict[str, Any]:
     """A candidate as the page takes it, with the beginning of its `line`."""
     names = [format_cell(move, size) for move in line[:MOST_EXPECTED]]
-    return {"move": format_cell(action, size), "visits": visits, "value": value, "prior": prior, "line": names}
+    return {
+        "move": format_cell(action, size),
+        "visits": visits,
+        "value": value,
+        "prior": prior,
+        "line": names,
+    }
 
 
 _EDGES = {BLACK: {TOP: "top", BOTTOM: "bottom"}, WHITE: {TOP: "left", BOTTOM: "right"}}
@@ -241,7 +302,9 @@ _LOOK = 0.05
 
 
 class Verdicts:
-    """One solver for all browsers, of the size that was asked for last; it solves one position after another."""
+    """One solver for all browsers, of the size that was asked for last;
+    it solves one position after another.
+    """
 
     def __init__(self, seconds: float) -> None:
         """Each answer may take `seconds`."""
@@ -259,7 +322,9 @@ class Verdicts:
         if board.size > MAX_SIZE:
             raise UsageError(f"positions are solved on boards of up to {MAX_SIZE} rows")
         if board.may_swap:
-            board = GameBoard(board.size, moves=board.moves)  # the verdict is on the stones; the page tells of the swap
+            board = GameBoard(
+                board.size, moves=board.moves
+            )  # the verdict is on the stones; the page tells of the swap
         seen = outlooks(board.cells, board.size)
         result = self.solve(board, self._seconds, stopped)
 
@@ -271,27 +336,38 @@ class Verdicts:
             "winner": COLOURS[result.winner],
             "winning": names(result.winning_moves),
             "must_play": names(seen[-board.to_move].must_play),
-            "links": {COLOURS[colour]: link_of(seen[colour], colour, board.size) for colour in (BLACK, WHITE)},
+            "links": {
+                COLOURS[colour]: link_of(seen[colour], colour, board.size)
+                for colour in (BLACK, WHITE)
+            },
             "nodes": result.nodes,
             "seconds": result.seconds,
             "final": True,
         }
 
     def solve(self, board: GameBoard, seconds: float, stopped: Callable[[], bool]) -> Solution:
-        """The solution for the player to move, within `seconds` from when the solver is free and compiled.
+        """The solution for the player to move, within `seconds` from when the solver is free and
+        compiled.
 
         Raises:
             UsageError: it is too hard for the time, or `stopped` says so.
         """
         with self._held(stopped):
             if self._solver is None:
-                ExactSolver(2).solve(np.zeros(4, np.int8), BLACK)  # compiles, which is no part of the time to solve
+                ExactSolver(2).solve(
+                    np.zeros(4, np.int8), BLACK
+                )  # compiles, which is no part of the time to solve
             if self._solver is None or self._solver.size != board.size:
                 self._solver = ExactSolver(board.size)
-            return solved(self._solver, board.cells, board.to_move, seconds=seconds, interrupted=stopped)
+            return solved(
+                self._solver, board.cells, board.to_move, seconds=seconds, interrupted=stopped
+            )
 
-    def proof(self, board: GameBoard, seconds: float, stopped: Callable[[], bool]) -> Solution | None:
-        """As `solve`; None where it takes longer, waiting included. Larger boards: see `virtual_solution`.
+    def proof(
+        self, board: GameBoard, seconds: float, stopped: Callable[[], bool]
+    ) -> Solution | None:
+        """As `solve`; None where it takes longer, waiting included. Larger boards: see
+        `virtual_solution`.
 
         With the swap rule there is none for the empty board: a winning stone would be swapped.
         """

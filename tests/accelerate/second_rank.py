@@ -7,7 +7,13 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from hexlit.accelerate.batch_norm import over_ranks
-from hexlit.accelerate.collectives import all_gather, all_gather_rows, all_reduce, broadcast, on_writer
+from hexlit.accelerate.collectives import (
+    all_gather,
+    all_gather_rows,
+    all_reduce,
+    broadcast,
+    on_writer,
+)
 
 SIZES = (5, 3)
 """Examples of each rank."""
@@ -15,7 +21,9 @@ SIZES = (5, 3)
 
 def net() -> nn.Sequential:
     torch.manual_seed(0)
-    return nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 3, 3), nn.BatchNorm2d(3))
+    return nn.Sequential(
+        nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 3, 3), nn.BatchNorm2d(3)
+    )
 
 
 def images() -> Tensor:

@@ -35,7 +35,10 @@ def test_the_first_measurement_decides_for_good() -> None:
     assert cached_choice(KEY, NAMES, never) == "other"
     assert cached_choice({"what": "another"}, NAMES, lambda: {"own": 1.0, "other": 2.0}) == "own"
     kept = json.loads(choices_file().read_text())
-    assert kept[next(iter(kept))] == {"choice": "other", "milliseconds": {"own": 2000.0, "other": 1000.0}}
+    assert kept[next(iter(kept))] == {
+        "choice": "other",
+        "milliseconds": {"own": 2000.0, "other": 1000.0},
+    }
 
 
 def test_a_choice_among_other_names_leaves_this_one() -> None:
@@ -44,7 +47,9 @@ def test_a_choice_among_other_names_leaves_this_one() -> None:
     assert cached_choice(KEY, NAMES, never) == "other"
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "[1]", "\xff\xfe", '{"key": 5}', '{"key": {"choice": ["own"]}}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "[1]", "\xff\xfe", '{"key": 5}', '{"key": {"choice": ["own"]}}']
+)
 def test_a_damaged_file_is_measured_again(content: str) -> None:
     cached_choice(KEY, NAMES, lambda: {"own": 1.0, "other": 2.0})
     (key,) = json.loads(choices_file().read_text())

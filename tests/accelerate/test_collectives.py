@@ -1,4 +1,6 @@
-"""F22: what two ranks tell each other, and the batch norm of both together; one rank alone changes nothing."""
+"""F22: what two ranks tell each other,
+and the batch norm of both together; one rank alone changes nothing.
+"""
 
 import multiprocessing
 import socket
@@ -13,7 +15,14 @@ from torch import nn
 
 from hexlit.accelerate import collectives
 from hexlit.accelerate.batch_norm import RankedBatchNorm2d, over_ranks
-from hexlit.accelerate.collectives import all_gather, all_gather_rows, all_reduce, broadcast, on_writer, rendezvous
+from hexlit.accelerate.collectives import (
+    all_gather,
+    all_gather_rows,
+    all_reduce,
+    broadcast,
+    on_writer,
+    rendezvous,
+)
 from hexlit.accelerate.ranks import Ranks
 from hexlit.commands.rank_processes import reserved_port
 from hexlit.errors import UsageError
@@ -26,7 +35,9 @@ pytestmark = pytest.mark.row("F22")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Results of the first of two ranks."""
     store = tmp_path_factory.mktemp("ranks") / "store"
-    process = multiprocessing.get_context("spawn").Process(target=work, args=(1, store), daemon=True)
+    process = multiprocessing.get_context("spawn").Process(
+        target=work, args=(1, store), daemon=True
+    )
     process.start()
     found = work(0, store)
     process.join()
@@ -77,9 +88,13 @@ def test_a_rank_says_whom_it_waits_for_and_ends_in_time(
         place = Ranks(rank, 3, rank, 3, port=port)
         missing = "1, 2" if rank == 0 else "0"
         told = f"WORLD_SIZE=3: waits for rank {missing} at 127.0.0.1:{port}"
-        with pytest.raises(UsageError, match=f"{told}, which did not come within accelerator.rank_timeout"):
+        with pytest.raises(
+            UsageError, match=f"{told}, which did not come within accelerator.rank_timeout"
+        ):
             rendezvous(place, timedelta(seconds=0.3))
-    assert [record.message for record in caplog.records] == [f"{told}; to train in one process, unset that variable"]
+    assert [record.message for record in caplog.records] == [
+        f"{told}; to train in one process, unset that variable"
+    ]
 
 
 def test_ranks_that_come_one_after_the_other_find_each_other() -> None:
@@ -98,7 +113,9 @@ def test_a_port_that_another_program_uses_is_refused_in_one_line() -> None:
         other.bind(("0.0.0.0", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(UsageError, match=f"^MASTER_PORT={port}: another program uses it on 127.0.0.1$"):
+        with pytest.raises(
+            UsageError, match=f"^MASTER_PORT={port}: another program uses it on 127.0.0.1$"
+        ):
             rendezvous(Ranks(0, 2, 0, 2, port=port), timedelta(seconds=60))
 
 

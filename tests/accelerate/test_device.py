@@ -16,14 +16,20 @@ class Machine:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.monkeypatch = monkeypatch
 
-    def has(self, *, cuda: int = 0, mps: bool = False, fails: str = "", built: str = "", mac: str = "") -> None:
+    def has(
+        self, *, cuda: int = 0, mps: bool = False, fails: str = "", built: str = "", mac: str = ""
+    ) -> None:
         patch = self.monkeypatch.setattr
         patch(torch.version, "cuda", "13.0" if cuda else built or None)
         patch(torch.cuda, "is_available", lambda: cuda > 0)
         patch(torch.cuda, "device_count", lambda: cuda)
         patch(torch.backends.mps, "is_available", lambda: mps)
         patch(torch.backends.mps, "is_built", lambda: mps or bool(mac))
-        patch(device_module, "trial_failure", lambda device: "kernel image is invalid" if device.type == fails else "")
+        patch(
+            device_module,
+            "trial_failure",
+            lambda device: "kernel image is invalid" if device.type == fails else "",
+        )
 
 
 @pytest.fixture
@@ -55,13 +61,18 @@ def test_auto_goes_on_with_cpu_and_warns_once_when_the_trial_fails(
 
 
 @pytest.mark.row("A2")
-def test_a_trial_of_a_sweep_does_not_evade_a_full_card(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_of_a_sweep_does_not_evade_a_full_card(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On the cpu its result would not compare with those of the others."""
     machine.has(cuda=1)
     failure = "CUDA out of memory. Tried to allocate 2.00 MiB"
     monkeypatch.setattr(device_module, "trial_failure", lambda device: failure)
     assert choose_device("auto") == torch.device("cpu")
-    with pytest.raises(UsageError, match=r"accelerator.device=auto: cuda:0 has no memory left for this trial \(CUDA"):
+    with pytest.raises(
+        UsageError,
+        match=r"accelerator.device=auto: cuda:0 has no memory left for this trial \(CUDA",
+    ):
         choose_device("auto", shares_a_study=True)
     monkeypatch.setattr(device_module, "trial_failure", lambda device: "kernel image is invalid")
     assert choose_device("auto", shares_a_study=True) == torch.device("cpu")
@@ -90,7 +101,9 @@ def test_named_device_that_is_missing_is_refused_with_the_reason(
 
 @pytest.mark.row("A3")
 @pytest.mark.parametrize("form", ["cuda", "cuda:0", torch.device("cuda"), torch.device("cuda", 0)])
-def test_every_form_of_the_first_cuda_device_is_the_same_device(machine: Machine, form: str | torch.device) -> None:
+def test_every_form_of_the_first_cuda_device_is_the_same_device(
+    machine: Machine, form: str | torch.device
+) -> None:
     machine.has(cuda=1)
     assert choose_device(form) == torch.device("cuda", 0)
 

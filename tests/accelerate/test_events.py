@@ -11,7 +11,9 @@ from tests.pretended_device import CloseEvent
 
 
 @pytest.mark.row("A16")
-def test_device_times_are_those_between_events_and_wait_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_times_are_those_between_events_and_wait_only_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A device does its work later: events know when their turn came, and only waiting tells."""
     now, waited = iter((5.0, 15.0, 35.0)), list[torch.device]()
 
@@ -40,7 +42,9 @@ def test_a_number_on_its_way_arrives() -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", "mps"])
-def test_the_cpu_and_mps_are_timed_by_the_host(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cpu_and_mps_are_timed_by_the_host(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Events of mps raise where they are close together; `CloseEvent` does so."""
     monkeypatch.setattr("torch.mps.event.Event", CloseEvent)
     events = Events(torch.device(device))

@@ -14,13 +14,17 @@ from hexlit.accelerate.host import allocated_cores
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine of 1,000 bytes, 800 of them free, and its folder of control groups."""
     monkeypatch.setattr(host, "CGROUPS", tmp_path)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=1000, available=800))
+    monkeypatch.setattr(
+        psutil, "virtual_memory", lambda: SimpleNamespace(total=1000, available=800)
+    )
     (tmp_path / "memory").mkdir()
     return tmp_path
 
 
 def limit(folder: Path, names: tuple[str, str, str], limit: str, use: int, cache: int) -> None:
-    for name, text in zip((*names[:2], "memory.stat"), (limit, str(use), f"anon 1\n{names[2]} {cache}"), strict=True):
+    for name, text in zip(
+        (*names[:2], "memory.stat"), (limit, str(use), f"anon 1\n{names[2]} {cache}"), strict=True
+    ):
         (folder / name).write_text(f"{text}\n")
 
 
@@ -53,7 +57,15 @@ def test_a_container_s_limit_counts_and_its_file_cache_is_free(
     ("environment", "cores"),
     [
         ({}, None),
-        ({"SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "8", "SLURM_CPUS_PER_TASK": "2", "SLURM_STEP_ID": "0"}, 2),
+        (
+            {
+                "SLURM_JOB_ID": "7",
+                "SLURM_CPUS_ON_NODE": "8",
+                "SLURM_CPUS_PER_TASK": "2",
+                "SLURM_STEP_ID": "0",
+            },
+            2,
+        ),
         ({"SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "8", "SLURM_CPUS_PER_TASK": "2"}, 8),
         ({"SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "4", "SLURM_STEP_ID": "0"}, 4),
         ({"SLURM_CPUS_ON_NODE": "4"}, None),

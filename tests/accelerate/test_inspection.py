@@ -1,4 +1,6 @@
-"""Reports on machines of every kind: a Mac too old, a Mac, a server with and without a driver, a plain CPU."""
+"""Reports on machines of every kind: a Mac too old,
+a Mac, a server with and without a driver, a plain CPU.
+"""
 
 import json
 from typing import Any
@@ -40,7 +42,9 @@ class WholeMachine(Machine):
         monkeypatch.setattr(torch.version, "hip", None)
         monkeypatch.setattr(inspection, "device_name", lambda device: f"model of {device.type}")
         monkeypatch.setattr(inspection, "total_and_free_bytes", lambda device: (80 * GIB, 10 * GIB))
-        monkeypatch.setattr(inspection, "probe_product", lambda device: WORKS | {"largest_error": 1e-6})
+        monkeypatch.setattr(
+            inspection, "probe_product", lambda device: WORKS | {"largest_error": 1e-6}
+        )
         monkeypatch.setattr(inspection, "probe_precisions", lambda device: [])
         monkeypatch.setattr(inspection, "probe_compile", self._compile)
         monkeypatch.setattr(inspection, "usable_cores", lambda: 16)
@@ -77,7 +81,11 @@ def device(found: dict[str, Any], name: str) -> dict[str, Any]:
 def nulls_without_reason(value: Any, path: str = "") -> list[str]:
     """Every null anywhere whose reason is not beside it."""
     if isinstance(value, list):
-        return [line for index, item in enumerate(value) for line in nulls_without_reason(item, f"{path}[{index}]")]
+        return [
+            line
+            for index, item in enumerate(value)
+            for line in nulls_without_reason(item, f"{path}[{index}]")
+        ]
     if not isinstance(value, dict):
         return []
     found = []
@@ -85,7 +93,11 @@ def nulls_without_reason(value: Any, path: str = "") -> list[str]:
         if item is None and not value.get("reasons", {}).get(name):
             found.append(f"{path}.{name}")
         elif name == "versions":
-            found += [f"{path}.{key}" for key, text in item.items() if text is None and not value["reasons"].get(key)]
+            found += [
+                f"{path}.{key}"
+                for key, text in item.items()
+                if text is None and not value["reasons"].get(key)
+            ]
         else:
             found += nulls_without_reason(item, f"{path}.{name}")
     return found
@@ -127,13 +139,18 @@ def test_a_mac_trains_and_evaluates_in_fp32_on_mps(machine: WholeMachine) -> Non
     assert (mps["training_precision"], mps["inference_precision"]) == ("32-true", "fp32")
     assert (mps["fused"], mps["reasons"]["fused"]) == (None, "only the cpu has this backend")
     assert found["auto"]["device"] == "mps"
-    assert (found["trials"]["recommended"], found["trials"]["limit"]) == (16, "cores")  # its memory is the host's
+    assert (found["trials"]["recommended"], found["trials"]["limit"]) == (
+        16,
+        "cores",
+    )  # its memory is the host's
     assert machine.compiled == ["cpu", "mps"]
 
 
 @pytest.mark.row("A4")
 @pytest.mark.row("A6")
-@pytest.mark.parametrize(("bf16", "trains", "evaluates"), [(True, "bf16-mixed", "bf16"), (False, "16-mixed", "fp16")])
+@pytest.mark.parametrize(
+    ("bf16", "trains", "evaluates"), [(True, "bf16-mixed", "bf16"), (False, "16-mixed", "fp16")]
+)
 def test_a_card_trains_in_bf16_where_it_has_it_and_in_fp16_elsewhere(
     bf16: bool, trains: str, evaluates: str, machine: WholeMachine
 ) -> None:
@@ -144,14 +161,26 @@ def test_a_card_trains_in_bf16_where_it_has_it_and_in_fp16_elsewhere(
     assert (card["memory_total_bytes"], card["memory_free_bytes"]) == (80 * GIB, 10 * GIB)
     assert found["auto"]["device"] == "cuda:0"
     assert (found["trials"]["recommended"], found["trials"]["limit"]) == (5, "device memory")
-    assert [found["versions"][name] for name in ("cuda", "cudnn", "driver")] == ["13.0", "9.10.2", "580.65"]
+    assert [found["versions"][name] for name in ("cuda", "cudnn", "driver")] == [
+        "13.0",
+        "9.10.2",
+        "580.65",
+    ]
 
 
 @pytest.mark.row("A4")
-def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(machine: WholeMachine) -> None:
+def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(
+    machine: WholeMachine,
+) -> None:
     machine.has(cuda=3)
     found = machine.look()
-    assert [device["device"] for device in found["devices"]] == ["cpu", "cuda:0", "cuda:1", "cuda:2", "mps"]
+    assert [device["device"] for device in found["devices"]] == [
+        "cpu",
+        "cuda:0",
+        "cuda:1",
+        "cuda:2",
+        "mps",
+    ]
     assert machine.compiled == ["cpu", "cuda:0"]
     last = device(found, "cuda:2")["compile"]
     assert last is not None
@@ -160,18 +189,26 @@ def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(machin
 
 @pytest.mark.row("A2")
 @pytest.mark.row("A4")
-def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(machine: WholeMachine) -> None:
+def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(
+    machine: WholeMachine,
+) -> None:
     machine.has(cuda=1, fails="cuda")
     found = machine.look()
     card = device(found, "cuda:0")
-    assert (card["available"], card["smoke"], card["reasons"]["smoke"]) == (True, False, "kernel image is invalid")
+    assert (card["available"], card["smoke"], card["reasons"]["smoke"]) == (
+        True,
+        False,
+        "kernel image is invalid",
+    )
     assert found["auto"]["device"] == "cpu"
     (warning,) = found["auto"]["warnings"]
     assert "kernel image is invalid" in warning
 
 
 @pytest.mark.row("A4")
-def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machine: WholeMachine) -> None:
+def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(
+    machine: WholeMachine,
+) -> None:
 
     def fail(*arguments: object) -> Any:
         raise OSError("sysctl: no such file")
@@ -179,7 +216,9 @@ def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machi
     machine.monkeypatch.setattr(inspection, "device_name", fail)
     machine.monkeypatch.setattr(inspection, "total_and_free_bytes", fail)
     cpu = device(inspect_machine(compile=False, fused_obstacle=fail), "cpu")
-    assert (cpu["name"], cpu["memory_total_bytes"], cpu["memory_free_bytes"], cpu["fused"]) == (None,) * 4
+    assert (cpu["name"], cpu["memory_total_bytes"], cpu["memory_free_bytes"], cpu["fused"]) == (
+        None,
+    ) * 4
     for name in ("name", "memory_total_bytes", "memory_free_bytes", "fused"):
         assert cpu["reasons"][name] == "OSError: sysctl: no such file"
     assert cpu["smoke"]

@@ -17,7 +17,9 @@ from tests.accelerate.numbers import Numbers
 from tests.accelerate.test_profile import CPU, CUDA, profile_on
 
 
-def made(monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: Any) -> DeviceProfile:
+def made(
+    monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: Any
+) -> DeviceProfile:
     monkeypatch.setattr("hexlit.accelerate.precision.cuda_has_bf16", lambda device: True)
     return profile_on(device, monkeypatch, **fields)
 
@@ -26,7 +28,11 @@ def made(monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: 
 def test_nothing_is_prefetched_without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Torch refuses a prefetch factor there."""
     loader = make_loader(Numbers(), made(monkeypatch, workers=0, prefetch=4))
-    assert (loader.num_workers, loader.prefetch_factor, loader.persistent_workers) == (0, None, False)
+    assert (loader.num_workers, loader.prefetch_factor, loader.persistent_workers) == (
+        0,
+        None,
+        False,
+    )
 
 
 @pytest.mark.row("A9")
@@ -37,7 +43,9 @@ def test_processes_prefetch_persist_and_are_spawned(monkeypatch: pytest.MonkeyPa
     assert (loader.num_workers, loader.pin_memory) == (3, True)
     assert (loader.prefetch_factor, loader.persistent_workers) == (2, True)
     assert loader.multiprocessing_context.get_start_method() == "spawn"
-    loader = make_loader(Numbers(), made(monkeypatch, CUDA, workers=1, prefetch=5, persistent_workers=False))
+    loader = make_loader(
+        Numbers(), made(monkeypatch, CUDA, workers=1, prefetch=5, persistent_workers=False)
+    )
     assert (loader.prefetch_factor, loader.persistent_workers) == (5, False)
 
 
@@ -50,7 +58,9 @@ def test_samples_are_the_same_for_any_number_of_processes_which_live_on_between_
     """And no process is left over."""
     found: dict[int, list[list[int]]] = {}
     for workers in (0, 2):
-        loader = make_loader(Numbers(), made(monkeypatch, workers=workers), batch_size=4, shuffle=True)
+        loader = make_loader(
+            Numbers(), made(monkeypatch, workers=workers), batch_size=4, shuffle=True
+        )
         epochs = [torch.cat(list(loader)) for _ in range(2)]
         found[workers] = [epoch[:, 0].tolist() for epoch in epochs]
         pids = [set(epoch[:, 1].tolist()) for epoch in epochs]
@@ -76,7 +86,9 @@ def defaults(device: str, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> Dev
 
 
 @pytest.mark.row("B1")
-def test_inside_a_notebook_there_are_no_workers_unless_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inside_a_notebook_there_are_no_workers_unless_they_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setitem(sys.modules, "IPython", kernel)
     assert defaults("mps", monkeypatch).workers == 0

@@ -73,7 +73,11 @@ class Driver:
         return SimpleNamespace(gpu=25 * (handle + 1))
 
     def nvmlDeviceGetComputeRunningProcesses(self, handle: int) -> list[Any]:  # noqa: N802
-        return [SimpleNamespace(pid=pid, usedGpuMemory=memory) for pid, memory in self.held] if handle == 0 else []
+        return (
+            [SimpleNamespace(pid=pid, usedGpuMemory=memory) for pid, memory in self.held]
+            if handle == 0
+            else []
+        )
 
 
 def raising(error: Exception) -> Callable[..., Any]:
@@ -93,7 +97,9 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
 
 @pytest.mark.row("D17")
 @pytest.mark.row("E16")
-def test_the_driver_tells_the_memory_of_processes_and_how_busy_the_devices_are_that_hold_it(driver: Driver) -> None:
+def test_the_driver_tells_the_memory_of_processes_and_how_busy_the_devices_are_that_hold_it(
+    driver: Driver,
+) -> None:
     assert Nvml().usage({7, 99}) == (3 * GIB, 0.25, {})
     assert Nvml().usage({7, 8}) == (4 * GIB, 0.25, {})
     assert Nvml().usage({99}) == (0, 0.375, {})
@@ -124,9 +130,13 @@ def test_the_devices_are_those_that_cuda_visible_devices_leaves(
 
 
 @pytest.mark.row("E16")
-def test_a_run_reads_the_one_card_it_works_on(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_reads_the_one_card_it_works_on(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Torch writes its UUID without GPU-."""
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(uuid="11aa-bb"))
+    monkeypatch.setattr(
+        torch.cuda, "get_device_properties", lambda device: SimpleNamespace(uuid="11aa-bb")
+    )
     card = nvml_of(torch.device("cuda:0"))
     assert card is not None
     assert card.names() == ["Card 1"]
@@ -138,7 +148,11 @@ def test_a_run_reads_the_one_card_it_works_on(driver: Driver, monkeypatch: pytes
     ("system", "error", "said"),
     [
         ("Linux", NVMLError_LibraryNotFound("not found"), "no NVIDIA driver"),
-        ("Darwin", NVMLError_LibraryNotFound("not found"), "no NVIDIA driver; on a Mac only the process itself knows"),
+        (
+            "Darwin",
+            NVMLError_LibraryNotFound("not found"),
+            "no NVIDIA driver; on a Mac only the process itself knows",
+        ),
         ("Linux", NVMLError("odd\n thing"), "odd thing"),
     ],
 )
@@ -160,11 +174,19 @@ def test_a_figure_that_a_device_does_not_tell_is_none_with_its_reason(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Never 0."""
-    monkeypatch.setattr(driver, "nvmlDeviceGetUtilizationRates", raising(NVMLError_NotSupported("Not Supported")))
-    monkeypatch.setattr(driver, "nvmlDeviceGetMemoryInfo", raising(NVMLError_GpuIsLost("GPU is lost")))
+    monkeypatch.setattr(
+        driver, "nvmlDeviceGetUtilizationRates", raising(NVMLError_NotSupported("Not Supported"))
+    )
+    monkeypatch.setattr(
+        driver, "nvmlDeviceGetMemoryInfo", raising(NVMLError_GpuIsLost("GPU is lost"))
+    )
     driver.held = [(7, None)]
     unknown = "the driver does not tell the memory of these processes"
-    assert Nvml().usage({7}) == (None, None, {"device_utilisation": "Not Supported", "device_bytes": unknown})
+    assert Nvml().usage({7}) == (
+        None,
+        None,
+        {"device_utilisation": "Not Supported", "device_bytes": unknown},
+    )
     assert Nvml().free_bytes() == []
 
 
@@ -176,4 +198,7 @@ def test_in_a_container_a_process_that_is_not_named_holds_an_unknown_amount(
     monkeypatch.setattr(machine, "pid_namespace", lambda: 1)
     assert Nvml("0").usage({7})[0] == 3 * GIB
     held, _, reasons = Nvml("0").usage({1})
-    assert (held, reasons) == (None, {"device_bytes": "the driver does not tell the memory of these processes"})
+    assert (held, reasons) == (
+        None,
+        {"device_bytes": "the driver does not tell the memory of these processes"},
+    )

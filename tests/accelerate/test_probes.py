@@ -52,7 +52,12 @@ def test_the_product_is_right_on_the_cpu_whatever_precision_the_process_has_set(
 def test_every_precision_is_tried_and_timed_on_the_cpu() -> None:
     full, brain, half = probe_precisions(CPU)
     assert [probe["precision"] for probe in (full, brain, half)] == ["fp32", "bf16", "fp16"]
-    assert (full["works"], full["hardware"], full["times_fp32"], full["difference"]) == (True, True, 1.0, 0.0)
+    assert (full["works"], full["hardware"], full["times_fp32"], full["difference"]) == (
+        True,
+        True,
+        1.0,
+        0.0,
+    )
     assert full["seconds"] is not None
     for probe in (brain, half):
         assert probe["works"], probe["reasons"]
@@ -65,7 +70,9 @@ def test_every_precision_is_tried_and_timed_on_the_cpu() -> None:
 
 @pytest.mark.row("A4")
 @pytest.mark.row("A6")
-def test_autocast_that_does_something_else_is_not_taken_for_the_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_autocast_that_does_something_else_is_not_taken_for_the_precision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An unsupported dtype switches autocast off with a warning only."""
     real = torch.autocast
 
@@ -107,12 +114,16 @@ def test_a_compiler_that_fails_or_does_nothing_is_told(monkeypatch: pytest.Monke
 def test_what_is_computed_wrongly_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
     compile_with("aot_eager", monkeypatch)
     exact, factors = inspection._outputs_and_gradients, iter([1.01, 1.0])
-    monkeypatch.setattr(inspection, "_outputs_and_gradients", lambda net, images: exact(net, images) * next(factors))
+    monkeypatch.setattr(
+        inspection, "_outputs_and_gradients", lambda net, images: exact(net, images) * next(factors)
+    )
     probe = probe_compile(CPU)
     assert (probe["works"], probe["difference"]) == (False, pytest.approx(0.01, rel=1e-3))
     assert "0.0001 is allowed" in probe["reasons"]["works"]
     gradients = {torch.bfloat16: float("nan"), torch.float16: 2.0, torch.float32: 1.0}
-    monkeypatch.setattr(inspection, "_timed_step", lambda device, dtype: (torch.full((4,), gradients[dtype]), 0.5))
+    monkeypatch.setattr(
+        inspection, "_timed_step", lambda device, dtype: (torch.full((4,), gradients[dtype]), 0.5)
+    )
     full, brain, half = probe_precisions(CPU)
     assert [probe["works"] for probe in (full, brain, half)] == [True, False, False]
     assert (brain["difference"], half["difference"]) == (None, 1.0)
@@ -124,7 +135,9 @@ def test_what_is_computed_wrongly_does_not_work(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.row("A4")
 @pytest.mark.row("C21")
 @pytest.mark.slow
-def test_inductor_compiles_here_and_a_missing_compiler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inductor_compiles_here_and_a_missing_compiler_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from torch._inductor import config
 
     probe = probe_compile(CPU)

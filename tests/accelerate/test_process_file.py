@@ -22,7 +22,10 @@ from hexlit.accelerate.machine import (
 def test_a_run_writes_its_process_and_takes_it_away(tmp_path: Path) -> None:
     write_process_file(tmp_path)
     facts = json.loads((tmp_path / "process.json").read_text())
-    assert facts == {"pid": os.getpid(), "create_time": pytest.approx(psutil.Process().create_time())}
+    assert facts == {
+        "pid": os.getpid(),
+        "create_time": pytest.approx(psutil.Process().create_time()),
+    }
     process = read_process_file(tmp_path)
     assert process is not None
     assert process.alive
@@ -42,7 +45,10 @@ def test_a_later_process_of_the_same_number_is_not_the_run() -> None:
 @pytest.mark.row("D17")
 def test_the_newest_live_run_is_found_in_runs_and_in_sweeps(tmp_path: Path) -> None:
     assert newest_live_run(tmp_path / "runs") is None
-    for name, text in {"hex5/a": json.dumps({"pid": os.getpid(), "create_time": 1.0}), "hex5/c": "{"}.items():
+    for name, text in {
+        "hex5/a": json.dumps({"pid": os.getpid(), "create_time": 1.0}),
+        "hex5/c": "{",
+    }.items():
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "process.json").write_text(text)
     assert newest_live_run(tmp_path) is None

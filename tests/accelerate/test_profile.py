@@ -20,7 +20,9 @@ from hexlit.training.distributed import device_arguments
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
 
 
-def profile_on(device: torch.device, monkeypatch: pytest.MonkeyPatch, **fields: object) -> DeviceProfile:
+def profile_on(
+    device: torch.device, monkeypatch: pytest.MonkeyPatch, **fields: object
+) -> DeviceProfile:
     monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: device)
     return build_profile(AcceleratorConfig(**fields))  # type: ignore[arg-type]
 
@@ -55,7 +57,9 @@ def test_auto_precision_follows_what_the_device_computes_in(has_bf16: bool) -> N
 
 
 @pytest.mark.row("A6")
-def test_precision_that_the_device_lacks_is_refused_up_front(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_precision_that_the_device_lacks_is_refused_up_front(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: False)
     with pytest.raises(UsageError, match="accelerator.precision=16-mixed: the cpu"):
         training_precision("16-mixed", CPU)
@@ -63,11 +67,15 @@ def test_precision_that_the_device_lacks_is_refused_up_front(monkeypatch: pytest
         training_precision("bf16-mixed", CUDA)
     with pytest.raises(UsageError, match="accelerator.inference_precision=fp16: the cpu"):
         inference_dtype("fp16", CPU)
-    with pytest.raises(UsageError, match="accelerator.inference_precision=bf16: cuda:0 has no bf16"):
+    with pytest.raises(
+        UsageError, match="accelerator.inference_precision=bf16: cuda:0 has no bf16"
+    ):
         inference_dtype("bf16", CUDA)
 
 
-@pytest.mark.parametrize(("path", "device"), [("fused", CUDA), ("winograd", CUDA), ("graph", CPU), ("graph", MPS)])
+@pytest.mark.parametrize(
+    ("path", "device"), [("fused", CUDA), ("winograd", CUDA), ("graph", CPU), ("graph", MPS)]
+)
 def test_inference_path_of_another_device_is_refused(
     path: str, device: torch.device, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +85,9 @@ def test_inference_path_of_another_device_is_refused(
 
 @pytest.mark.row("E8")
 @pytest.mark.parametrize("threads", [1, 2, 6, 64])
-def test_processes_share_the_threads(threads: int, has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_share_the_threads(
+    threads: int, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = profile_on(CPU, monkeypatch, threads=threads)
     assert made.share(0) == made.share(1) == made
     assert made.share(2).threads == max(1, threads // 2)
@@ -90,25 +100,36 @@ def test_processes_share_the_threads(threads: int, has_bf16: bool, monkeypatch: 
 def test_bf16_is_taken_where_a_product_is_as_fast_in_it(
     seconds: float, preferred: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AVX512-BF16 without AMX is slower than float32 on some processors: `auto` measures, and keeps to it."""
+    """AVX512-BF16 without AMX is slower than float32 on some processors:
+    `auto` measures, and keeps to it.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(precision, "cpu_has_bf16", lambda: True)
     monkeypatch.setattr(precision, "seconds_of_formats", lambda: {"bf16": seconds, "fp32": 1.0})
     assert precision.cpu_prefers_bf16() is preferred
-    monkeypatch.setattr(precision, "seconds_of_formats", lambda: {"bf16": 1.0, "fp32": 1.0 if preferred else 9.0})
+    monkeypatch.setattr(
+        precision, "seconds_of_formats", lambda: {"bf16": 1.0, "fp32": 1.0 if preferred else 9.0}
+    )
     assert precision.cpu_prefers_bf16() is preferred
 
 
 @pytest.mark.row("A6")
 @pytest.mark.row("C5")
-def test_what_an_nvidia_card_gets_by_default(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_nvidia_card_gets_by_default(
+    has_bf16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An older card trains in float16, whose scaler and fused updates exclude each other."""
     made = profile_on(CUDA, monkeypatch)
     precision = "bf16-mixed" if has_bf16 else "16-mixed"
     assert (made.device.type, made.precision, made.devices) == ("cuda", precision, [0])
     assert {made, replace(made)} == {made}  # the bench measures equal ones once
     assert made.fused_optimizer is has_bf16
-    assert (made.pin_memory, made.channels_last, made.compile, made.inference) == (True, True, False, "graph")
+    assert (made.pin_memory, made.channels_last, made.compile, made.inference) == (
+        True,
+        True,
+        False,
+        "graph",
+    )
     assert made.cudnn_benchmark is True
     assert made.memory_cap is None
     assert profile_on(CUDA, monkeypatch, deterministic=True).cudnn_benchmark is False
@@ -118,7 +139,9 @@ def test_what_an_nvidia_card_gets_by_default(has_bf16: bool, monkeypatch: pytest
 
 
 @pytest.mark.row("A23")
-def test_a_cap_is_set_when_the_profile_is_applied(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cap_is_set_when_the_profile_is_applied(
+    has_bf16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     caps: list[tuple[torch.device, float]] = []
     monkeypatch.setattr(profile, "set_memory_cap", lambda device, gib: caps.append((device, gib)))
     current: list[torch.device] = []
@@ -169,21 +192,31 @@ def test_a_rank_has_its_device_and_its_share_of_the_cores(monkeypatch: pytest.Mo
     made = build_profile(AcceleratorConfig(device="cuda"))
     assert (made.device, made.devices) == (torch.device("cuda:1"), [0, 1])
     assert build_profile(AcceleratorConfig(device="auto")).device == torch.device("cuda:1")
-    assert set(tried) == {torch.device("cuda:1")}, "another card would hold a context of this process"
+    assert set(tried) == {torch.device("cuda:1")}, (
+        "another card would hold a context of this process"
+    )
     with pytest.raises(UsageError, match="accelerator.devices=4: 2 processes were started here"):
         build_profile(AcceleratorConfig(device="cpu", devices=4))
 
 
 @pytest.mark.row("F22")
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_task_of_srun_takes_the_one_card_that_it_sees(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`srun --gpus-per-task` shows each task its own card. Others share a machine, and one card is too few for two."""
+def test_a_task_of_srun_takes_the_one_card_that_it_sees(
+    rank: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`srun --gpus-per-task` shows each task its own card.
+    Others share a machine, and one card is too few for two.
+    """
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(device_module, "trial_failure", lambda device: "")
-    for name, number in {"SLURM_STEP_NUM_TASKS": 2, "SLURM_PROCID": rank, "SLURM_LOCALID": rank}.items():
+    for name, number in {
+        "SLURM_STEP_NUM_TASKS": 2,
+        "SLURM_PROCID": rank,
+        "SLURM_LOCALID": rank,
+    }.items():
         monkeypatch.setenv(name, str(number))
     made = build_profile(AcceleratorConfig(device="cuda"))
     assert (made.device, made.devices, made.others) == (torch.device("cuda:0"), [0], ())
@@ -211,7 +244,9 @@ def test_devices_that_nothing_trains_on_are_shared_out(
     place: Ranks, others: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
-    monkeypatch.setattr(profile, "cuda_devices", lambda: [torch.device("cuda", number) for number in range(4)])
+    monkeypatch.setattr(
+        profile, "cuda_devices", lambda: [torch.device("cuda", number) for number in range(4)]
+    )
     asked = AcceleratorConfig()
     for rank, expected in enumerate(others):
         own = Ranks(rank, place.size, rank, place.local_size)
@@ -233,7 +268,9 @@ def test_every_type_of_device_has_a_profile_on_any_machine(monkeypatch: pytest.M
         "cuda": (32, 2),
         "cpu": (16, 0),
     }
-    assert {kind: one.device.type for kind, one in profiles.items()} == {kind: kind for kind in profiles}
+    assert {kind: one.device.type for kind, one in profiles.items()} == {
+        kind: kind for kind in profiles
+    }
     assert (profiles["cuda"].precision, profiles["mps"].precision) == ("bf16-mixed", "32-true")
     assert (profiles["cuda"].pin_memory, profiles["mps"].pin_memory) == (True, False)
     assert profiles["cpu"] == build_profile(AcceleratorConfig(device="cpu"), DEVICE_DEFAULTS)
@@ -255,7 +292,9 @@ def settings() -> dict[str, object]:
 @pytest.mark.row("F10")
 def test_what_a_profile_sets_is_put_back_also_after_an_error() -> None:
     before = settings()
-    chosen = AcceleratorConfig(device="cpu", threads=1, matmul_precision="medium", deterministic=True)
+    chosen = AcceleratorConfig(
+        device="cpu", threads=1, matmul_precision="medium", deterministic=True
+    )
 
     def fail() -> None:
         with restored_settings():

@@ -1,4 +1,6 @@
-"""F22: whose rank a process is, as torchrun, srun or hexlit says it, and what part of a batch is its."""
+"""F22: whose rank a process is, as torchrun,
+srun or hexlit says it, and what part of a batch is its.
+"""
 
 import pytest
 
@@ -37,12 +39,19 @@ def test_srun_on_one_machine_needs_no_name_of_it() -> None:
     found = ranks(SRUN | {"SLURM_STEP_NUM_NODES": "1", "SLURM_LOCALID": "3"})
     assert (found.address, found.local_size) == ("127.0.0.1", 4)
     lists = {"a": "a", "a,b": "a", "a[03-05,9],b": "a03", "rack[1,4]-x": "rack1-x"}
-    assert [ranks(SRUN | {"SLURM_STEP_NODELIST": nodes}).address for nodes in lists] == [*lists.values()]
+    assert [ranks(SRUN | {"SLURM_STEP_NODELIST": nodes}).address for nodes in lists] == [
+        *lists.values()
+    ]
 
 
 @pytest.mark.parametrize(
     "environment",
-    [{}, {"RANK": "0", "WORLD_SIZE": "1"}, SRUN | {"SLURM_STEP_NUM_TASKS": "1"}, {"SLURM_NTASKS": "4"}],
+    [
+        {},
+        {"RANK": "0", "WORLD_SIZE": "1"},
+        SRUN | {"SLURM_STEP_NUM_TASKS": "1"},
+        {"SLURM_NTASKS": "4"},
+    ],
     ids=["nobody", "torchrun of one", "srun of one", "a batch script of many tasks"],
 )
 def test_a_process_alone(environment: dict[str, str]) -> None:
@@ -85,5 +94,13 @@ def test_the_parts_of_a_batch_are_the_batch(size: int, count: int) -> None:
     batch = list(range(count))
     parts = [batch[place.part(count)] for place in places]
     assert all(parts), "every rank takes part in a step"
-    assert sorted(x for place, part in zip(places, parts, strict=True) if place.has_part(count) for x in part) == batch
+    assert (
+        sorted(
+            x
+            for place, part in zip(places, parts, strict=True)
+            if place.has_part(count)
+            for x in part
+        )
+        == batch
+    )
     assert max(map(len, parts)) - min(map(len, parts)) <= 1

@@ -16,7 +16,14 @@ from typing import Any, cast
 import psutil
 import pytest
 
-from hexlit.accelerate.machine import COLUMNS, Nvml, ProcessTree, ResourceSample, ResourceSampler, recommended_trials
+from hexlit.accelerate.machine import (
+    COLUMNS,
+    Nvml,
+    ProcessTree,
+    ResourceSample,
+    ResourceSampler,
+    recommended_trials,
+)
 from hexlit.errors import UsageError
 from tests.tables import rows_of
 
@@ -102,11 +109,16 @@ def test_descendants_are_measured_on_when_their_parent_is_gone() -> None:
                 process.kill()
 
 
-@pytest.mark.skipif(not list(Path("/proc/self/task").glob("*/children")), reason="the kernel keeps no list of children")
+@pytest.mark.skipif(
+    not list(Path("/proc/self/task").glob("*/children")),
+    reason="the kernel keeps no list of children",
+)
 def test_other_processes_of_the_machine_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     with child(GRANDPARENT) as process, contextlib.closing(ProcessTree(process.pid)) as tree:
         monkeypatch.setattr(psutil, "pids", lambda: pytest.fail("all processes are listed"))
-        monkeypatch.setattr(psutil._psplatform, "ppid_map", lambda: pytest.fail("all processes are listed"))
+        monkeypatch.setattr(
+            psutil._psplatform, "ppid_map", lambda: pytest.fail("all processes are listed")
+        )
         assert tree.sample().processes == 3
 
 
@@ -193,8 +205,15 @@ def test_the_table_has_a_header_and_whole_rows_at_every_instant(tmp_path: Path) 
             assert text.endswith("\n")
     found = rows_of(path)
     assert len(found) == len(running.samples)
-    assert (found[0]["cpu_percent"], found[0]["host_bytes"], found[0]["device_bytes"]) == ("", "1000", "")
-    assert found[1]["not_measured"] == "device_bytes: no driver, or none; device_utilisation: no driver, or none"
+    assert (found[0]["cpu_percent"], found[0]["host_bytes"], found[0]["device_bytes"]) == (
+        "",
+        "1000",
+        "",
+    )
+    assert (
+        found[1]["not_measured"]
+        == "device_bytes: no driver, or none; device_utilisation: no driver, or none"
+    )
     assert float(found[1]["cpu_percent"]) == 200.0
 
 
@@ -230,7 +249,12 @@ def test_means_and_peaks_are_those_of_the_time_asked_for() -> None:
         running.samples.append(ResourceSample(float(second), 1, cpu, host, device, busy, reasons))
     whole = running.summary()
     assert whole.cpu_percent == pytest.approx(350 / 3)
-    assert (whole.device_utilisation, whole.host_bytes, whole.device_bytes, whole.reasons) == (0.5, 90, 9, {})
+    assert (whole.device_utilisation, whole.host_bytes, whole.device_bytes, whole.reasons) == (
+        0.5,
+        90,
+        9,
+        {},
+    )
     part = running.summary(tree.began + 0.5, tree.began + 2.5)
     assert (part.cpu_percent, part.device_utilisation, part.host_bytes) == (75.0, 0.75, 30)
     first = running.summary(end=tree.began + 0.5)
@@ -247,17 +271,24 @@ def test_means_and_peaks_are_those_of_the_time_asked_for() -> None:
     [
         ({"host memory": (109, 10), "cores": (16, 1)}, (10, "host memory")),
         ({"host memory": (100, 10), "cores": (4, 1.5)}, (2, "cores")),
-        ({"host memory": (100, 10), "cores": (16, 1), "device memory": (50, 20)}, (2, "device memory")),
+        (
+            {"host memory": (100, 10), "cores": (16, 1), "device memory": (50, 20)},
+            (2, "device memory"),
+        ),
         ({"host memory": (100, 0), "cores": (16, 1), "device memory": (None, 20)}, (16, "cores")),
         ({"host memory": (5, 10), "cores": (1, 1)}, (1, "host memory")),
     ],
 )
-def test_the_scarcest_thing_limits_the_parallel_trials(resources: Any, expected: tuple[int, str]) -> None:
+def test_the_scarcest_thing_limits_the_parallel_trials(
+    resources: Any, expected: tuple[int, str]
+) -> None:
     assert recommended_trials(resources) == expected
 
 
 @pytest.mark.row("D17")
-def test_a_tree_sees_the_devices_of_the_target_not_of_the_measurer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_sees_the_devices_of_the_target_not_of_the_measurer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[str | None] = []
 
     def remember(visible: str | None) -> Any:

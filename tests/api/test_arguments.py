@@ -8,7 +8,17 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from hexlit.api.interface import overrides
 
-VALUES: list[Any] = [True, None, 3, -0.25, 1e-5, "two words", 'it\'s, a {list} [of] "signs"', "true", "12"]
+VALUES: list[Any] = [
+    True,
+    None,
+    3,
+    -0.25,
+    1e-5,
+    "two words",
+    'it\'s, a {list} [of] "signs"',
+    "true",
+    "12",
+]
 VALUES += [[1, 2], ["a b", "c"], {"low": 1, "name": "a b"}]
 
 

@@ -11,10 +11,14 @@ from tests.tasks.forecast.tables import hourly, save
 
 
 @pytest.mark.row("F10")
-def test_a_forecaster_is_trained_and_predicts_a_data_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forecaster_is_trained_and_predicts_a_data_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     file = save(hourly(), tmp_path / "table.csv")
-    run = hexlit.train(*SMALL, quiet=True, logger="csv", **{"data.path": file, "trainer.max_epochs": 1})
+    run = hexlit.train(
+        *SMALL, quiet=True, logger="csv", **{"data.path": file, "trainer.max_epochs": 1}
+    )
     assert run.task == "forecast"
     assert run.metrics["epoch"].tolist() == [0]
     found = run.predict(pd.read_csv(file))

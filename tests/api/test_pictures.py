@@ -14,7 +14,10 @@ SPACE = "{http://www.w3.org/2000/svg}"
 
 
 def rings(svg: str, colour: str) -> int:
-    return sum(circle.get("stroke") == colour for circle in ElementTree.fromstring(svg).iter(f"{SPACE}circle"))
+    return sum(
+        circle.get("stroke") == colour
+        for circle in ElementTree.fromstring(svg).iter(f"{SPACE}circle")
+    )
 
 
 def words(svg: str) -> list[str]:

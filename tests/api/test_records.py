@@ -4,7 +4,12 @@ import pytest
 
 import hexlit
 
-LINES = ["#5,c3b3b4d2d4", "#5,c3d3d2b4b2", "#5,a1b2", "#5,c3b3b4d2d4"]  # the second is the first, turned
+LINES = [
+    "#5,c3b3b4d2d4",
+    "#5,c3d3d2b4b2",
+    "#5,a1b2",
+    "#5,c3b3b4d2d4",
+]  # the second is the first, turned
 
 
 @pytest.fixture

@@ -14,9 +14,27 @@ from tests.tuning.sweeps import complete, failed, make_sweep, pruned
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     space = {"optimizer.lr": FloatDistribution(1e-5, 1e-1, log=True)}
     trials = [
-        complete(0.9, intermediate={0: 0.5, 1: 0.9}, end=60, params={"optimizer.lr": 0.01}, distributions=space),
-        complete(0.7, intermediate={0: 0.4, 1: 0.7}, end=70, params={"optimizer.lr": 0.001}, distributions=space),
-        pruned(intermediate={0: 0.1}, start=60, end=80, params={"optimizer.lr": 1e-4}, distributions=space),
+        complete(
+            0.9,
+            intermediate={0: 0.5, 1: 0.9},
+            end=60,
+            params={"optimizer.lr": 0.01},
+            distributions=space,
+        ),
+        complete(
+            0.7,
+            intermediate={0: 0.4, 1: 0.7},
+            end=70,
+            params={"optimizer.lr": 0.001},
+            distributions=space,
+        ),
+        pruned(
+            intermediate={0: 0.1},
+            start=60,
+            end=80,
+            params={"optimizer.lr": 1e-4},
+            distributions=space,
+        ),
         failed(start=80, end=90, attrs={"failure": "out of memory"}),
     ]
     folder = make_sweep(tmp_path_factory.mktemp("sweep") / "made", trials)
@@ -51,17 +69,24 @@ def test_a_notebook_shows_the_leaderboard_and_the_figures(sweep: Sweep) -> None:
     assert "<svg" in sweep.figures["intermediate"]._repr_svg_()
 
 
-def test_a_sweep_is_where_the_command_would_put_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_sweep_is_where_the_command_would_put_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     tasks.register()
     assert _folder_of(["sweep=quick"]).parent == tmp_path / "runs" / "quick"
-    assert _folder_of(["sweep=quick", "hydra.sweeper.study_name=mine"]) == tmp_path / "runs" / "quick" / "mine"
+    assert (
+        _folder_of(["sweep=quick", "hydra.sweeper.study_name=mine"])
+        == tmp_path / "runs" / "quick" / "mine"
+    )
     assert _folder_of(["sweep=quick", "hydra.sweep.dir=here"]) == tmp_path / "here"
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
-def test_a_sweep_runs_in_processes_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_sweep_runs_in_processes_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     more = ["sweep=quick", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=2"]
     swept = hexlit.sweep(*TINY, *more, quiet=True)

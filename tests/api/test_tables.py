@@ -22,6 +22,10 @@ def test_data_can_be_looked_at_before_a_run_and_judged_after_it(
     assert found["text"].tolist() == table[table["split"] == "test"]["text"].tolist()
     right = (found["predicted"] == found["truth"]).mean()
     assert right == pytest.approx(run.summary["test"]["model"]["accuracy"])
-    assert run.predict(table)["predicted"].iloc[-len(found) :].tolist() == found["predicted"].tolist()
-    with pytest.raises(hexlit.UsageError, match="split=tests: choose one of train, validation, test"):
+    assert (
+        run.predict(table)["predicted"].iloc[-len(found) :].tolist() == found["predicted"].tolist()
+    )
+    with pytest.raises(
+        hexlit.UsageError, match="split=tests: choose one of train, validation, test"
+    ):
         run.judged("tests")

@@ -22,7 +22,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("training"))
         before = dict(os.environ), list(sys.argv)
-        trained = hexlit.train(*TRAINED, quiet=True, name="small", **{"trainer.monitor_mode": "min"})
+        trained = hexlit.train(
+            *TRAINED, quiet=True, name="small", **{"trainer.monitor_mode": "min"}
+        )
         assert (dict(os.environ), list(sys.argv)) == before
         assert [path.name for path in Path().iterdir()] == ["runs"]
         yield trained
@@ -45,7 +47,9 @@ def test_a_notebook_shows_the_run(run: Run) -> None:
     shown = run._repr_html_()
     assert "<b>small</b> hex" in shown
     assert f"{run.summary['parameters']:,}" in shown
-    assert "color:black" not in shown  # the notebook's own colours, so that it reads on a dark page, too
+    assert (
+        "color:black" not in shown
+    )  # the notebook's own colours, so that it reads on a dark page, too
 
 
 @pytest.mark.row("F10")
@@ -60,7 +64,9 @@ def test_the_model_looks_searches_and_knows_its_openings(run: Run) -> None:
 
 
 def test_what_white_sees_is_told_in_cells_of_the_board(run: Run) -> None:
-    """The network sees White's position transposed: its opinion of the mirrored game is the mirror image."""
+    """The network sees White's position transposed:
+    its opinion of the mirrored game is the mirror image.
+    """
     black = run.look(hexlit.Board(3, moves="a2 b1")).policy.reshape(3, 3)
     white = run.look(hexlit.Board(3, moves="a2")).policy.reshape(3, 3)
     assert white[1, 0] == 0
@@ -110,7 +116,9 @@ def test_a_flag_and_a_table_for_a_model_of_hex_are_refused(run: Run) -> None:
 
 
 @pytest.mark.row("F10")
-def test_models_and_programs_meet_in_a_match(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_models_and_programs_meet_in_a_match(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     players = {"the net": run.player(simulations=4), "policy": run.player(0), "random": "random"}
     match = hexlit.match(players, pairs=2, quiet=True, accelerator="cpu")

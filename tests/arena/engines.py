@@ -42,5 +42,7 @@ for line in sys.stdin:
 
 
 def engine(changes: str = "", *arguments: str) -> str:
-    """Command line of a program that plays the first empty cell, with `changes` to how it does that."""
+    """Command line of a program that plays the first empty cell,
+    with `changes` to how it does that.
+    """
     return shlex.join([sys.executable, "-c", PREAMBLE + changes + LOOP, *arguments])

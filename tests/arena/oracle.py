@@ -15,7 +15,9 @@ class Oracle:
         self.wrong = wrong
         self.known: dict[bytes, tuple[float, NDArray[np.float32]]] = {}
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         policy.fill(0.0)
         for row, position in enumerate(planes):
             cells = (position[OWN] - position[OPPONENT]).ravel()
@@ -31,4 +33,6 @@ class Oracle:
         good[list(solution.winning_moves)] = True
         liked = empty & ~good if self.wrong else good
         weights = np.where(liked if liked.any() else empty, 1.0, 0.0).astype(np.float32)
-        return float(-solution.winner if self.wrong else solution.winner), weights / max(weights.sum(), 1)
+        return float(-solution.winner if self.wrong else solution.winner), weights / max(
+            weights.sum(), 1
+        )

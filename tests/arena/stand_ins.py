@@ -28,8 +28,12 @@ class Lowest(NeverSwaps):
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         assert cells.dtype == to_move.dtype == np.int8
         self.calls.append(len(cells))
-        self.asked += [(board.tobytes(), int(colour)) for board, colour in zip(cells, to_move, strict=True)]
-        return np.array([np.flatnonzero(board == 0)[-1 if self.last else 0] for board in cells], np.int16)
+        self.asked += [
+            (board.tobytes(), int(colour)) for board, colour in zip(cells, to_move, strict=True)
+        ]
+        return np.array(
+            [np.flatnonzero(board == 0)[-1 if self.last else 0] for board in cells], np.int16
+        )
 
 
 class AlwaysSwaps(Lowest):
@@ -55,9 +59,13 @@ class Faulty(NeverSwaps):
 
 
 class Scripted(Player):
-    """One game at a time: answers by `answer(moves)`, and notes how often games were begun and closed."""
+    """One game at a time: answers by `answer(moves)`,
+    and notes how often games were begun and closed.
+    """
 
-    def __init__(self, answer: Callable[[Sequence[int]], int], *, fails_at: Sequence[int] = ()) -> None:
+    def __init__(
+        self, answer: Callable[[Sequence[int]], int], *, fails_at: Sequence[int] = ()
+    ) -> None:
         self._answer = answer
         self._fails_at = fails_at
         self.begun = 0

@@ -26,9 +26,14 @@ BASELINES: dict[str, Callable[[int, int], Player]] = {
     "two-distance": lambda size, seed: TwoDistancePlayer(seed=seed),
     "two-distance, width 1": lambda size, seed: TwoDistancePlayer(depth=3, width=1, seed=seed),
     "rollouts": lambda size, seed: RolloutPlayer(simulations=40, seed=seed),
-    "rollouts, one simulation": lambda size, seed: RolloutPlayer(simulations=1, rollouts=5, seed=seed),
-    # Where the solver gives up depends on what it has proved before, so it may do so on large boards alone.
-    "solver": lambda size, seed: SolverPlayer(size, seed=seed, rows=1 << 14, node_limit=100 if size > 5 else 1_000_000),
+    "rollouts, one simulation": lambda size, seed: RolloutPlayer(
+        simulations=1, rollouts=5, seed=seed
+    ),
+    # Where the solver gives up depends on what it has proved before, so it may do so on large
+    # boards alone.
+    "solver": lambda size, seed: SolverPlayer(
+        size, seed=seed, rows=1 << 14, node_limit=100 if size > 5 else 1_000_000
+    ),
 }
 
 
@@ -50,9 +55,16 @@ CASES = {
         name: Case(make, (2, 3, 4, 5, 8) if name == "solver" else (2, 3, 4, 5, 8, 13))
         for name, make in BASELINES.items()
     },
-    "random": Case(lambda size, seed: RandomPlayer(seed), takes_wins=False, stops_losses=False, colours_alike=False),
+    "random": Case(
+        lambda size, seed: RandomPlayer(seed),
+        takes_wins=False,
+        stops_losses=False,
+        colours_alike=False,
+    ),
     "search": Case(
-        lambda size, seed: SearchPlayer(SearchConfig(simulations=200), RolloutEvaluator(8, seed), size=size, batch=8),
+        lambda size, seed: SearchPlayer(
+            SearchConfig(simulations=200), RolloutEvaluator(8, seed), size=size, batch=8
+        ),
         sizes=(2, 4),
         takes_wins=False,  # another won move has the same value
     ),
@@ -74,7 +86,9 @@ def test_moves_are_legal_on_every_board(case: Case) -> None:
         assert moves.dtype == np.int16, f"moves are {moves.dtype}, int16 is needed"
         assert moves.shape == (8,), f"moves {moves.shape} for 8 positions"
         assert np.array_equal(cells, given), "the positions were changed"
-        legal = ((moves >= 0) & (moves < size * size)).all() and not cells[np.arange(8), moves].any()
+        legal = ((moves >= 0) & (moves < size * size)).all() and not cells[
+            np.arange(8), moves
+        ].any()
         assert legal, f"on {size}x{size} the moves {moves} are not all empty cells"
 
 
@@ -87,10 +101,14 @@ def test_the_answer_to_a_first_stone_is_a_free_cell_or_the_swap(case: Case) -> N
         replies = case.make(size, 0).reply(cells)
         assert replies.dtype == np.int16, f"replies are {replies.dtype}, int16 is needed"
         legal = (replies >= 0) & (replies <= size * size) & (replies != own)
-        assert legal.all(), f"on {size}x{size}, reply {replies[~legal]} to the stone on {own[~legal]}"
+        assert legal.all(), (
+            f"on {size}x{size}, reply {replies[~legal]} to the stone on {own[~legal]}"
+        )
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items() if case.takes_wins])
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=name) for name, case in CASES.items() if case.takes_wins]
+)
 def test_a_win_in_one_move_is_taken(case: Case) -> None:
     for size in case.sizes:
         cells, to_move, _ = random_positions(size, 12, size, before_the_end=True)
@@ -100,36 +118,50 @@ def test_a_win_in_one_move_is_taken(case: Case) -> None:
             assert move in wins, f"on {size}x{size} it plays {move}, {wins} win"
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items() if case.stops_losses])
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=name) for name, case in CASES.items() if case.stops_losses]
+)
 def test_a_loss_in_one_move_is_stopped_where_it_can_be(case: Case) -> None:
     """The same positions with the other player to move."""
     stopped = 0
     for size in case.sizes:
         # Of few boards more positions, for not all have a threat that can be stopped.
-        cells, to_move, _ = random_positions(size, 12 if size > 5 else 36, size, before_the_end=True)
+        cells, to_move, _ = random_positions(
+            size, 12 if size > 5 else 36, size, before_the_end=True
+        )
         moves = case.make(size, 0).choose(cells, -to_move)
         for board, colour, move in zip(cells, to_move.tolist(), moves.tolist(), strict=True):
             threats = wins_at_once(board.tolist(), size, colour)
             if len(threats) == 1 and not wins_at_once(board.tolist(), size, -colour):
-                assert move == threats[0], f"on {size}x{size} it plays {move}, only {threats[0]} stops the loss"
+                assert move == threats[0], (
+                    f"on {size}x{size} it plays {move}, only {threats[0]} stops the loss"
+                )
                 stopped += 1
     assert stopped
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items() if name != "solver"])
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=name) for name, case in CASES.items() if name != "solver"]
+)
 def test_moves_depend_on_the_position_and_the_seed_alone(case: Case) -> None:
-    """Not on the games played beside it, nor on what was asked before (the solver remembers proofs and their cost)."""
+    """Not on the games played beside it,
+    nor on what was asked before (the solver remembers proofs and their cost).
+    """
     size = max((size for size in case.sizes if size <= 5), default=min(case.sizes))
     cells, to_move, _ = random_positions(size, 24, 1)
     player = case.make(size, 3)
     moves = player.choose(cells, to_move)
-    assert np.array_equal(case.make(size, 3).choose(cells, to_move), moves), "another player of this seed differs"
+    assert np.array_equal(case.make(size, 3).choose(cells, to_move), moves), (
+        "another player of this seed differs"
+    )
     for row in range(len(cells))[::-1]:
         alone = player.choose(cells[row : row + 1], to_move[row : row + 1])[0]
         assert alone == moves[row], f"it plays {moves[row]} among others and {alone} alone"
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items() if case.colours_alike])
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=name) for name, case in CASES.items() if case.colours_alike]
+)
 def test_both_colours_play_alike(case: Case) -> None:
     """The transposed position with exchanged colours gets the transposed move."""
     for size in case.sizes:
@@ -138,10 +170,14 @@ def test_both_colours_play_alike(case: Case) -> None:
         cells, to_move, _ = random_positions(size, 16, 2)
         moves = case.make(size, 1).choose(cells, to_move)
         mirrored = case.make(size, 1).choose(exchange_colours(cells), -to_move)
-        assert np.array_equal(mirrored, geometry(size).transposed[moves]), f"on {size}x{size} the colours differ"
+        assert np.array_equal(mirrored, geometry(size).transposed[moves]), (
+            f"on {size}x{size} the colours differ"
+        )
 
 
-@pytest.mark.parametrize("name", [name for name in BASELINES if "width" not in name and name != "solver"])
+@pytest.mark.parametrize(
+    "name", [name for name in BASELINES if "width" not in name and name != "solver"]
+)
 def test_the_seed_draws_between_moves_that_tie(name: str) -> None:
     """On the empty board at least the moves that a turn by 180° exchanges are as good."""
     cells, to_move = np.zeros((1, 16), np.int8), np.ones(1, np.int8)
@@ -150,11 +186,17 @@ def test_the_seed_draws_between_moves_that_tie(name: str) -> None:
 
 def test_two_distance_beats_chance() -> None:
     """Every game."""
-    assert play_match(TwoDistancePlayer(depth=1), RandomPlayer(1), size=7, pairs=16, seed=0).share == 1.0
+    assert (
+        play_match(TwoDistancePlayer(depth=1), RandomPlayer(1), size=7, pairs=16, seed=0).share
+        == 1.0
+    )
 
 
 def test_rollouts_beat_chance() -> None:
-    assert play_match(RolloutPlayer(simulations=300), RandomPlayer(1), size=5, pairs=16, seed=0).share >= 0.9
+    assert (
+        play_match(RolloutPlayer(simulations=300), RandomPlayer(1), size=5, pairs=16, seed=0).share
+        >= 0.9
+    )
 
 
 @pytest.mark.parametrize("size", [4, 5])
@@ -166,8 +208,12 @@ def test_the_solver_keeps_every_win(size: int) -> None:
 
 def test_two_solvers_play_to_the_true_winner_of_every_opening() -> None:
     players = SolverPlayer(5, seed=1), SolverPlayer(5, seed=2)
-    games = [game for _, game in play_games(players, [(cell,) for cell in range(25)], 5, sides=(1,))]
-    assert {game.moves[0]: game.winner == 1 for game in games} == dict(enumerate(solved_openings(5).tolist()))
+    games = [
+        game for _, game in play_games(players, [(cell,) for cell in range(25)], 5, sides=(1,))
+    ]
+    assert {game.moves[0]: game.winner == 1 for game in games} == dict(
+        enumerate(solved_openings(5).tolist())
+    )
 
 
 def test_a_lost_solver_plays_the_move_that_was_hardest_to_refute() -> None:
@@ -228,7 +274,9 @@ def test_the_solver_takes_every_winning_first_stone_and_no_other(size: int) -> N
     ids=["two-distance", "two-distance, depth 1", "rollouts"],
 )
 def test_the_others_take_the_first_stone_where_their_own_values_say_so(player: Player) -> None:
-    """E5: the middle of the short diagonal, but no sharp corner; else they play as without the rule."""
+    """E5: the middle of the short diagonal,
+    but no sharp corner; else they play as without the rule.
+    """
     cells = first_stones(4)
     replies = player.reply(cells)
     assert [cell for cell in (0, 6, 9, 15) if replies[cell] == 16] == [6, 9]
@@ -236,7 +284,9 @@ def test_the_others_take_the_first_stone_where_their_own_values_say_so(player: P
     assert np.array_equal(replies[kept], player.choose(cells, np.full(16, -1, np.int8))[kept])
 
 
-def test_a_solver_that_gives_up_swaps_as_two_distance_judges(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_solver_that_gives_up_swaps_as_two_distance_judges(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     cells = first_stones(6)
     player = SolverPlayer(6, node_limit=1, seed=2, rows=1 << 14)
     assert np.array_equal(player.reply(cells), TwoDistancePlayer(seed=2).reply(cells))

@@ -1,4 +1,6 @@
-"""Foreign programs as players: whatever they do wrong loses the game with a note, and leaves nothing behind."""
+"""Foreign programs as players:
+whatever they do wrong loses the game with a note, and leaves nothing behind.
+"""
 
 import os
 import signal
@@ -23,9 +25,13 @@ def start() -> Iterator[Start]:
     """Makes engines with short time-outs, and closes them all."""
     made: list[HtpEngine] = []
 
-    def make(changes: str = "", *arguments: str, start_timeout: float = 20.0, move_timeout: float = 20.0) -> HtpEngine:
+    def make(
+        changes: str = "", *arguments: str, start_timeout: float = 20.0, move_timeout: float = 20.0
+    ) -> HtpEngine:
         command = engine(changes, *arguments)
-        made.append(HtpEngine(command, name="fake", start_timeout=start_timeout, move_timeout=move_timeout))
+        made.append(
+            HtpEngine(command, name="fake", start_timeout=start_timeout, move_timeout=move_timeout)
+        )
         return made[-1]
 
     yield make
@@ -37,7 +43,9 @@ def start() -> Iterator[Start]:
 def _no_process_is_left() -> Iterator[None]:
     before = set(psutil.Process().children(recursive=True))
     yield
-    left = [process for process in psutil.Process().children(recursive=True) if process not in before]
+    left = [
+        process for process in psutil.Process().children(recursive=True) if process not in before
+    ]
     assert left == []
 
 
@@ -72,7 +80,9 @@ def logged(log: Path) -> str:
     return ", ".join(log.read_text().splitlines()).replace("clear_board, ", "\n")
 
 
-def test_a_game_is_told_move_by_move_and_told_again_where_it_differs(start: Start, tmp_path: Path) -> None:
+def test_a_game_is_told_move_by_move_and_told_again_where_it_differs(
+    start: Start, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
     player = start(LOGGED, str(log))
     player.begin(3)
@@ -92,11 +102,15 @@ def test_a_game_is_told_move_by_move_and_told_again_where_it_differs(start: Star
 @pytest.mark.row("E17")
 def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    swapper = "def genmove(words): say('Swap-Pieces' if words[1] == 'w' and len(played) == 1 else 'b1')\n"
+    swapper = (
+        "def genmove(words): say('Swap-Pieces' if words[1] == 'w' and len(played) == 1 else 'b1')\n"
+    )
     player = start(swapper + LOGGED, str(log))
     player.begin(3, swap=True)
     assert move_of(player, [1], swap=True) == 9
-    assert move_of(player, [1, 9, 8], swap=True) == 1, "b1 is free again: the swap has put White's stone on a2"
+    assert move_of(player, [1, 9, 8], swap=True) == 1, (
+        "b1 is free again: the swap has put White's stone on a2"
+    )
     player.begin(3, swap=True)
     assert move_of(player, [2, 9], swap=True) == 1
     assert note_of(player, (1,)) == "illegal move: swap-pieces"
@@ -114,25 +128,49 @@ def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_pat
         ("def genmove(words): say('A1')", (4,), 0),
         ("def genmove(words): print('=\\tb1  \\r\\n\\r', flush=True)", (4,), 1),
         ("def genmove(words): print('loading\\n\\n= b1\\n', flush=True)", (4,), 1),
-        ("def genmove(words): print('gogui-gfx:\\nuct\\nVAR B a1\\n\\n= b1\\n', flush=True)", (4,), 1),
+        (
+            "def genmove(words): print('gogui-gfx:\\nuct\\nVAR B a1\\n\\n= b1\\n', flush=True)",
+            (4,),
+            1,
+        ),
         ("def genmove(words): say('RESIGN')", (4,), RESIGN),
         (
             "def boardsize(words):\n  if len(words) == 3: print('? one number\\n', flush=True)\n  else: say('')",
             (),
             None,
         ),
-        ("def boardsize(words): print('? too small\\n', flush=True)", (), "refuses 'boardsize 3': too small"),
-        ("def play(words): print('? illegal move\\n', flush=True)", (4,), "refuses 'play b b2': illegal move"),
-        ("def genmove(words): print('? no idea\\n', flush=True)", (), "refuses 'genmove b': no idea"),
+        (
+            "def boardsize(words): print('? too small\\n', flush=True)",
+            (),
+            "refuses 'boardsize 3': too small",
+        ),
+        (
+            "def play(words): print('? illegal move\\n', flush=True)",
+            (4,),
+            "refuses 'play b b2': illegal move",
+        ),
+        (
+            "def genmove(words): print('? no idea\\n', flush=True)",
+            (),
+            "refuses 'genmove b': no idea",
+        ),
         ("def genmove(words): say('b2')", (4,), "illegal move: b2"),
         ("def genmove(words): say('d1')", (4,), "answers 'd1', which is no move on a 3x3 board"),
         ("def genmove(words): say('swap-pieces')", (4,), "illegal move: swap-pieces"),
         ("def genmove(words): say('')", (4,), "answers '', which is no move on a 3x3 board"),
-        ("def genmove(words): say('the best move\\nis b3')", (4,), "answers 'the best move\\nis b3', which is no move"),
+        (
+            "def genmove(words): say('the best move\\nis b3')",
+            (4,),
+            "answers 'the best move\\nis b3', which is no move",
+        ),
         ("def genmove(words): sys.exit(3)", (), "exit code 3 at 'genmove b'"),
         ("def genmove(words): os.kill(os.getpid(), 9)", (), "killed by SIGKILL at 'genmove b'"),
         ("def genmove(words): print('= a', end='', flush=True); sys.exit(0)", (), "exit code 0"),
-        ("raise ValueError('no model here')", (), "at 'boardsize 3 3'; its last words: ValueError: no model here"),
+        (
+            "raise ValueError('no model here')",
+            (),
+            "at 'boardsize 3 3'; its last words: ValueError: no model here",
+        ),
     ],
 )
 def test_answers_and_what_is_wrong_with_them(
@@ -157,7 +195,9 @@ def test_answers_and_what_is_wrong_with_them(
     ],
 )
 def test_who_keeps_silent_loses(start: Start, changes: str) -> None:
-    assert note_of(start(f"{changes}\n", start_timeout=0.3)).startswith("no answer to 'boardsize 3 3' within 0.3 s")
+    assert note_of(start(f"{changes}\n", start_timeout=0.3)).startswith(
+        "no answer to 'boardsize 3 3' within 0.3 s"
+    )
 
 
 def test_what_is_said_instead_of_an_answer_stands_in_the_note(start: Start) -> None:
@@ -169,7 +209,10 @@ def test_what_is_said_instead_of_an_answer_stands_in_the_note(start: Start) -> N
     ("changes", "note"),
     [
         ("while True: print('noise' * 1000)", "with more than 1048576 bytes, such as 'noise"),
-        ("while True: print('noise' * 1000, end='')", "with more than 1048576 bytes, such as 'noise"),
+        (
+            "while True: print('noise' * 1000, end='')",
+            "with more than 1048576 bytes, such as 'noise",
+        ),
         ("print('= a')\n  while True: print('noise' * 1000)", "with more than 1048576 bytes"),
     ],
 )
@@ -183,7 +226,9 @@ def test_a_slow_program_is_waited_for_as_long_as_it_may_take(start: Start) -> No
     assert move_of(player, []) == 8
 
 
-def test_a_program_that_hangs_in_a_game_is_started_anew_for_the_next(start: Start, tmp_path: Path) -> None:
+def test_a_program_that_hangs_in_a_game_is_started_anew_for_the_next(
+    start: Start, tmp_path: Path
+) -> None:
     flag = tmp_path / "flag"
     player = start(
         "def genmove(words):\n"
@@ -253,7 +298,8 @@ def test_a_program_that_ended_between_two_games_loses_one_game_only(start: Start
 
 
 @pytest.mark.parametrize(
-    ("command", "part"), [("", "there is no program"), ("no-such-program-here -x", "there is no program")]
+    ("command", "part"),
+    [("", "there is no program"), ("no-such-program-here -x", "there is no program")],
 )
 def test_what_is_no_command_line_is_refused_before_any_game(command: str, part: str) -> None:
     with pytest.raises(UsageError, match=part):
@@ -279,7 +325,9 @@ def test_ctrl_c_while_a_program_is_asked_to_leave_leaves_none_behind(
 
 def test_no_shell_reads_the_command_line(start: Start, tmp_path: Path) -> None:
     player = start(
-        "open(sys.argv[1] + '/' + sys.argv[2].replace('/', '_'), 'w').close()\n", str(tmp_path), "$HOME; ls *"
+        "open(sys.argv[1] + '/' + sys.argv[2].replace('/', '_'), 'w').close()\n",
+        str(tmp_path),
+        "$HOME; ls *",
     )
     player.begin(3)
     assert (tmp_path / "$HOME; ls *").exists()

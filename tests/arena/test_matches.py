@@ -1,4 +1,6 @@
-"""Games and matches: openings, both colours, the rules watched, and players of one game among players of many."""
+"""Games and matches: openings, both colours, the rules watched,
+and players of one game among players of many.
+"""
 
 from collections.abc import Callable
 
@@ -15,7 +17,15 @@ from hexlit.arena.matches import (
     position_key,
     random_openings,
 )
-from hexlit.arena.players import RESIGN, Contestant, Forfeit, Player, PolicyPlayer, RandomPlayer, SearchPlayer
+from hexlit.arena.players import (
+    RESIGN,
+    Contestant,
+    Forfeit,
+    Player,
+    PolicyPlayer,
+    RandomPlayer,
+    SearchPlayer,
+)
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
@@ -39,7 +49,12 @@ from tests.hex.reference import Game, winner
 
 def distinct_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.int8]:
     """The positions that a match begins from, `[count, size*size]`."""
-    return np.stack([GameBoard(size, moves=opening).cells for opening in random_openings(size, count, plies, seed)])
+    return np.stack(
+        [
+            GameBoard(size, moves=opening).cells
+            for opening in random_openings(size, count, plies, seed)
+        ]
+    )
 
 
 class Perfect(NeverSwaps):
@@ -84,7 +99,9 @@ def test_wins_are_counted_as_a_referee_counts_them(plies: int) -> None:
 
 
 def test_a_random_player_repeats_itself_with_its_seed_and_plays_every_cell() -> None:
-    """Whatever other games are in the batch, so that a match that is resumed ends as it would have."""
+    """Whatever other games are in the batch,
+    so that a match that is resumed ends as it would have.
+    """
     cells = distinct_openings(4, 100, 2, seed=0)
     colours = np.ones(100, np.int8)
     moves = RandomPlayer(1).choose(cells, colours)
@@ -93,19 +110,25 @@ def test_a_random_player_repeats_itself_with_its_seed_and_plays_every_cell() -> 
     assert not np.array_equal(moves, RandomPlayer(2).choose(cells, colours))
     one = np.zeros((1, 9), np.int8)
     one[0, 4] = 1
-    drawn = [int(RandomPlayer(seed).choose(one, np.array([-1], np.int8))[0]) for seed in range(1600)]
+    drawn = [
+        int(RandomPlayer(seed).choose(one, np.array([-1], np.int8))[0]) for seed in range(1600)
+    ]
     counts = np.bincount(drawn, minlength=9)
     assert counts[4] == 0
     assert 150 < counts[np.arange(9) != 4].min() <= counts.max() < 250
 
 
 class Marked:
-    """Says that a marked cell of the board is best, given in Black's frame, and knows nothing of values."""
+    """Says that a marked cell of the board is best,
+    given in Black's frame, and knows nothing of values.
+    """
 
     def __init__(self, cell: int, size: int, swap: bool) -> None:
         self.cell, self.size, self.swap = cell, size, swap
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         row, column = divmod(self.cell, self.size)
         policy.fill(0.001)
         for i, stones in enumerate(planes[:, :2].sum((2, 3))):
@@ -127,7 +150,9 @@ def player_of(kind: str, evaluator: Evaluator, *, swap: bool) -> Player:
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("kind", ["policy", "search"])
 def test_players_play_the_board_and_not_the_movers_frame(kind: str, swap: bool) -> None:
-    """White's moves are turned back, more positions than the evaluator's batch are split, there are no swaps."""
+    """White's moves are turned back,
+    more positions than the evaluator's batch are split, there are no swaps.
+    """
     player = player_of(kind, Marked(7, 4, swap), swap=swap)
     cells = np.zeros((8, 16), np.int8)
     cells[4:, 2] = 1
@@ -138,27 +163,40 @@ def test_players_play_the_board_and_not_the_movers_frame(kind: str, swap: bool) 
 @pytest.mark.row("E5")
 @pytest.mark.row("E6")
 @pytest.mark.parametrize(("leaves", "batches"), [(1, (4, 11)), (3, (8, 3))])
-def test_results_do_not_depend_on_the_split_into_batches(leaves: int, batches: tuple[int, int]) -> None:
-    """Fewer games are searched at once when each has several leaves: the evaluator's batch stays full-sized."""
+def test_results_do_not_depend_on_the_split_into_batches(
+    leaves: int, batches: tuple[int, int]
+) -> None:
+    """Fewer games are searched at once when each has several leaves:
+    the evaluator's batch stays full-sized.
+    """
     config, evaluator = SearchConfig(simulations=12, leaves=leaves), RolloutEvaluator(4, 1)
     cells, colours = distinct_openings(4, 11, 2, seed=0), np.ones(11, np.int8)
-    one, other = (SearchPlayer(config, evaluator, size=4, batch=batch).judge(cells, colours) for batch in batches)
+    one, other = (
+        SearchPlayer(config, evaluator, size=4, batch=batch).judge(cells, colours)
+        for batch in batches
+    )
     assert np.array_equal(one.action, other.action)
     assert np.array_equal(one.value, other.value)
 
 
 def test_a_batch_without_room_for_the_leaves_of_one_game_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^search.leaves=3: the evaluator's batch has room for 2$"):
+    with pytest.raises(
+        UsageError, match=r"^search.leaves=3: the evaluator's batch has room for 2$"
+    ):
         SearchPlayer(SearchConfig(leaves=3), RolloutEvaluator(4, 1), size=4, batch=2)
 
 
 class OfWhite:
-    """Likes cell 9 of the mover's frame, or the swap by `liking`; White's value is always `value`."""
+    """Likes cell 9 of the mover's frame,
+    or the swap by `liking`; White's value is always `value`.
+    """
 
     def __init__(self, value: float, liking: float = 0.0) -> None:
         self.value, self.liking = value, liking
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         own, opponent = planes[:, OWN].sum((1, 2)), planes[:, OPPONENT].sum((1, 2))
         policy.fill(0.01)
         policy[:, 9] = 0.5
@@ -184,7 +222,9 @@ def test_a_network_swaps_as_it_has_learned_or_else_by_its_value(
 ) -> None:
     replies = player_of(kind, evaluator, swap=knows_swap).reply(np.eye(16, dtype=np.int8)[:5])
     assert replies.dtype == np.int16
-    assert replies.tolist() == [16 if swaps else 6] * 5, "White's moves are turned back to the board"
+    assert replies.tolist() == [16 if swaps else 6] * 5, (
+        "White's moves are turned back to the board"
+    )
 
 
 OPENINGS = {3: (0, 5), 7: (6, 1), 8: (10, 11), 12: (15, 2), 20: (9, 4)}
@@ -208,7 +248,9 @@ def assert_played_by_the_rules(pairs: list[Pair], names: tuple[str, str], size: 
 @pytest.mark.parametrize("at_once", [1, 2, 5, 100])
 def test_every_opening_is_played_with_both_colours_however_many_at_once(at_once: int) -> None:
     first, second = Lowest(), Lowest(last=True)
-    pairs = list(play_pairs(named("low", first), named("high", second), OPENINGS, 4, at_once=at_once))
+    pairs = list(
+        play_pairs(named("low", first), named("high", second), OPENINGS, 4, at_once=at_once)
+    )
     assert_played_by_the_rules(pairs, ("low", "high"))
     assert max(first.calls) == max(second.calls) == min(at_once, 5)
     for game in (game for pair in pairs for game in pair):
@@ -221,9 +263,15 @@ def test_every_opening_is_played_with_both_colours_however_many_at_once(at_once:
 
 def test_games_one_after_another_are_those_played_side_by_side() -> None:
     random = Contestant("random", lambda games: RandomPlayer(7))
-    side_by_side = {pair[0].pair: pair for pair in play_pairs(random, named("low", Lowest()), OPENINGS, 4, at_once=3)}
+    side_by_side = {
+        pair[0].pair: pair
+        for pair in play_pairs(random, named("low", Lowest()), OPENINGS, 4, at_once=3)
+    }
     player = Scripted(lowest_empty)
-    in_turn = {pair[0].pair: pair for pair in play_pairs(random, alone("low", player), OPENINGS, 4, at_once=3)}
+    in_turn = {
+        pair[0].pair: pair
+        for pair in play_pairs(random, alone("low", player), OPENINGS, 4, at_once=3)
+    }
     assert side_by_side == in_turn
     assert (player.begun, player.closed) == (10, 1)
     assert all(len(moves) >= 2 for moves in player.seen), "the opening belongs to the moves"
@@ -231,12 +279,21 @@ def test_games_one_after_another_are_those_played_side_by_side() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "note"),
-    [(99, "illegal move: 99"), (-5, "illegal move: -5"), (16, "illegal move: swap-pieces"), (5, "illegal move: b2")],
+    [
+        (99, "illegal move: 99"),
+        (-5, "illegal move: -5"),
+        (16, "illegal move: swap-pieces"),
+        (5, "illegal move: b2"),
+    ],
 )
-def test_an_illegal_move_loses_that_game_with_a_note_and_the_others_go_on(answer: int, note: str) -> None:
+def test_an_illegal_move_loses_that_game_with_a_note_and_the_others_go_on(
+    answer: int, note: str
+) -> None:
     """For players of many games and of one alike."""
     openings = {number: (5, cell) for number, cell in enumerate((0, 1, 2))}
-    faulty = Scripted(lambda moves: answer if len(moves) % 2 == 0 and len(moves) >= 4 else lowest_empty(moves))
+    faulty = Scripted(
+        lambda moves: answer if len(moves) % 2 == 0 and len(moves) >= 4 else lowest_empty(moves)
+    )
     for player in (named("faulty", Faulty(answer)), alone("faulty", faulty)):
         pairs = list(play_pairs(player, named("low", Lowest()), openings, 4, at_once=3))
         assert len(pairs) == 3
@@ -248,7 +305,9 @@ def test_an_illegal_move_loses_that_game_with_a_note_and_the_others_go_on(answer
 
 
 def ending_of(player: Scripted, *, as_black: bool) -> ArenaGame:
-    pairs = list(play_pairs(alone("odd", player), named("low", Lowest(last=True)), {0: (5, 6)}, 4, at_once=1))
+    pairs = list(
+        play_pairs(alone("odd", player), named("low", Lowest(last=True)), {0: (5, 6)}, 4, at_once=1)
+    )
     return pairs[0][0 if as_black else 1]
 
 
@@ -259,7 +318,10 @@ def give_up(moves: object) -> int:
 @pytest.mark.parametrize("as_black", [True, False])
 @pytest.mark.parametrize(
     ("answer", "ending", "note"),
-    [(lambda moves: RESIGN, Ending.RESIGNED, ""), (give_up, Ending.FORFEITED, "crashed: exit code 1")],
+    [
+        (lambda moves: RESIGN, Ending.RESIGNED, ""),
+        (give_up, Ending.FORFEITED, "crashed: exit code 1"),
+    ],
     ids=["resigns", "crashes"],
 )
 def test_who_resigns_or_crashes_has_lost(
@@ -293,7 +355,9 @@ FIRST_MOVES = {0: (1,), 4: (5,), 6: (14,)}
 
 @pytest.mark.row("E5")
 def test_by_the_swap_rule_the_second_player_may_take_the_first_stone_with_either_colour() -> None:
-    """Side by side and one after another; an independent board referees, and the mirrored cell is taken."""
+    """Side by side and one after another;
+    an independent board referees, and the mirrored cell is taken.
+    """
     swapper, lowest = named("swaps", AlwaysSwaps(last=True)), named("low", Lowest())
     pairs = list(play_pairs(swapper, lowest, FIRST_MOVES, 4, at_once=2, swap=True))
     assert {pair[0].pair for pair in pairs} == set(FIRST_MOVES)
@@ -301,7 +365,10 @@ def test_by_the_swap_rule_the_second_player_may_take_the_first_stone_with_either
         assert 16 not in as_black.moves, "the other one does not swap"
         assert (as_white.moves[1], as_white.moves.count(16), as_white.opening) == (16, 1, 1)
         for game in (as_black, as_white):
-            assert (game.ending, GameBoard(4, swap=True, moves=game.moves).winner) == (Ending.CONNECTED, game.winner)
+            assert (game.ending, GameBoard(4, swap=True, moves=game.moves).winner) == (
+                Ending.CONNECTED,
+                game.winner,
+            )
         assert as_white.moves[2] == 0, "the lowest cell: Black moves after the swap"
     one_by_one = Contestant("low", lowest.make, one_game=True)
     in_turn = play_pairs(swapper, one_by_one, FIRST_MOVES, 4, at_once=2, swap=True)
@@ -313,22 +380,33 @@ def test_a_swap_out_of_turn_forfeits_the_game(opening: tuple[int, ...], swap: bo
     player = alone("odd", Scripted(lambda moves: 16))
     pairs = list(play_pairs(player, named("low", Lowest()), {0: opening}, 4, at_once=1, swap=swap))
     lost = pairs[0][len(opening) % 2]
-    assert (lost.won_by, lost.ending, lost.note) == ("low", Ending.FORFEITED, "illegal move: swap-pieces")
+    assert (lost.won_by, lost.ending, lost.note) == (
+        "low",
+        Ending.FORFEITED,
+        "illegal move: swap-pieces",
+    )
 
 
 def test_players_of_one_game_hear_of_the_swap_rule() -> None:
     player = Scripted(lowest_empty)
     for swap in (True, False):
-        list(play_pairs(alone("odd", player), named("low", Lowest()), {0: (5,)}, 4, at_once=1, swap=swap))
+        list(
+            play_pairs(
+                alone("odd", player), named("low", Lowest()), {0: (5,)}, 4, at_once=1, swap=swap
+            )
+        )
         assert player.swap is swap
 
 
 @pytest.mark.row("E5")
 @pytest.mark.parametrize(
-    ("size", "count", "plies"), [(2, 2, 1), (3, 5, 1), (3, 36, 2), (4, 40, 3), (7, 60, 4), (8, 200, 2), (13, 201, 2)]
+    ("size", "count", "plies"),
+    [(2, 2, 1), (3, 5, 1), (3, 36, 2), (4, 40, 3), (7, 60, 4), (8, 200, 2), (13, 201, 2)],
 )
 @pytest.mark.parametrize("balanced", [True, False])
-def test_openings_are_legal_and_no_two_the_same_even_turned(size: int, count: int, plies: int, balanced: bool) -> None:
+def test_openings_are_legal_and_no_two_the_same_even_turned(
+    size: int, count: int, plies: int, balanced: bool
+) -> None:
     openings = balanced_openings(size, count, plies, 5, balanced=balanced)
     assert {len(opening) for opening in openings} == {plies}
     assert len(openings) == count
@@ -345,7 +423,9 @@ def test_openings_are_legal_and_no_two_the_same_even_turned(size: int, count: in
 
 @pytest.mark.parametrize("plies", [0, 4])
 def test_openings_that_are_none_or_may_win_are_refused(plies: int) -> None:
-    with pytest.raises(UsageError, match=f"openings.plies={plies}: on a 4x4 board an opening has 1 to 3 plies"):
+    with pytest.raises(
+        UsageError, match=f"openings.plies={plies}: on a 4x4 board an opening has 1 to 3 plies"
+    ):
         balanced_openings(4, 1, plies, 0)
 
 
@@ -356,7 +436,9 @@ def test_the_same_position_has_one_key_by_whatever_moves_and_turned() -> None:
 
 def test_fair_openings_are_the_lists_while_it_has_as_many() -> None:
     listed = fair_openings()
-    assert {size: len(openings) for size, openings in listed.items()} == dict.fromkeys(range(8, 14), 200)
+    assert {size: len(openings) for size, openings in listed.items()} == dict.fromkeys(
+        range(8, 14), 200
+    )
     assert set(balanced_openings(11, 200, 2, 1)) == set(listed[11])
     assert not set(balanced_openings(11, 20, 2, 1, balanced=False)) <= set(listed[11])
 
@@ -366,7 +448,10 @@ def test_balanced_openings_are_harder_to_win_than_random_ones() -> None:
     solver = ExactSolver(4, rows=1 << 14)
     shares = []
     for balanced in (True, False):
-        boards = [GameBoard(4, moves=opening) for opening in balanced_openings(4, 25, 2, 1, balanced=balanced)]
+        boards = [
+            GameBoard(4, moves=opening)
+            for opening in balanced_openings(4, 25, 2, 1, balanced=balanced)
+        ]
         winning = [len(solver.solve(board.cells, board.to_move).winning_moves) for board in boards]
         shares.append(np.mean([count / 14 for count in winning if count]))
     assert shares[0] < 0.8 * shares[1]

@@ -1,4 +1,6 @@
-"""A network against the truth, the worth and speed of each search, and shares with their intervals."""
+"""A network against the truth, the worth and speed of each search,
+and shares with their intervals.
+"""
 
 from functools import cache
 
@@ -32,10 +34,13 @@ def positions() -> dict[str, SolvedPositions]:
     return {"games": game_positions(4, 48, seed=0), "random": random_positions(4, 40, seed=0)}
 
 
-def levels_of(evaluator: Evaluator, simulations: tuple[int, ...] = (8,), size: int = 4) -> dict[int, JudgingPlayer]:
+def levels_of(
+    evaluator: Evaluator, simulations: tuple[int, ...] = (8,), size: int = 4
+) -> dict[int, JudgingPlayer]:
     policy: JudgingPlayer = PolicyPlayer(evaluator, size=size, batch=32)
     return {0: policy} | {
-        number: SearchPlayer(SearchConfig(simulations=number), evaluator, size=size, batch=32) for number in simulations
+        number: SearchPlayer(SearchConfig(simulations=number), evaluator, size=size, batch=32)
+        for number in simulations
     }
 
 
@@ -49,7 +54,11 @@ def test_perfect_knowledge_gets_full_marks_without_and_with_search() -> None:
     assert [level["right"] for level in found["openings"]["levels"]] == [16, 16]
     for kind, won in (("games", int(positions()["games"].won.sum())), ("random", 40)):
         for level in found["optimality"][kind]:
-            assert (level["all"]["share"], level["all"]["high"], level["all"]["count"]) == (1.0, 1.0, won)
+            assert (level["all"]["share"], level["all"]["high"], level["all"]["count"]) == (
+                1.0,
+                1.0,
+                won,
+            )
             assert sum(share["count"] for share in level["stages"].values()) == won
             assert sum(share["hits"] for share in level["sources"].values()) == won
     raw, searched = found["calibration"]["games"]
@@ -82,7 +91,10 @@ def network(evaluator: Evaluator, size: int) -> Network:
 
 def test_each_algorithm_meets_the_policy_and_each_way_of_batching_the_same_search() -> None:
     found = list(variants(SearchConfig(leaves=2), [4, 16], [8]))
-    shown = [(v.config.algorithm, v.config.simulations, v.config.leaves, v.config.root_batch) for v in found]
+    shown = [
+        (v.config.algorithm, v.config.simulations, v.config.leaves, v.config.root_batch)
+        for v in found
+    ]
     for algorithm, of_it in (("gumbel", shown[:4]), ("puct", shown[4:])):
         assert of_it == [
             (algorithm, 4, 1, False),
@@ -95,7 +107,9 @@ def test_each_algorithm_meets_the_policy_and_each_way_of_batching_the_same_searc
 
 
 def test_a_row_tells_strength_and_cost() -> None:
-    """A search with playouts plays better than the policy of an evaluator that knows no move from another."""
+    """A search with playouts plays better than the policy
+    of an evaluator that knows no move from another.
+    """
     config = SearchConfig(simulations=60)
     row = measure_variant(
         Variant(config, None),
@@ -131,7 +145,10 @@ def test_perfect_knowledge_is_optimal_however_it_is_searched() -> None:
 def test_more_leaves_than_games_find_room_and_boards_without_truth_have_no_optimality() -> None:
     config = SearchConfig(simulations=8, leaves=4)
     row = measure_variant(
-        Variant(config, None), network(UniformEvaluator(), 9), None, Thoroughness(pairs=1, seed=0, games=2, seconds=0.0)
+        Variant(config, None),
+        network(UniformEvaluator(), 9),
+        None,
+        Thoroughness(pairs=1, seed=0, games=2, seconds=0.0),
     )
     assert row["optimality"] is None
 
@@ -152,7 +169,12 @@ def interval(hits: int, count: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize(
     ("hits", "count", "low", "high"),
-    [(0, 10, 0.0, 0.2775), (8, 10, 0.4902, 0.9433), (10, 10, 0.7225, 1.0), (81, 263, 0.2553, 0.3662)],
+    [
+        (0, 10, 0.0, 0.2775),
+        (8, 10, 0.4902, 0.9433),
+        (10, 10, 0.7225, 1.0),
+        (81, 263, 0.2553, 0.3662),
+    ],
 )
 def test_intervals_are_the_published_ones(hits: int, count: int, low: float, high: float) -> None:
     """The last is the example of Newcombe 1998."""

@@ -14,20 +14,38 @@ BEST, LAST = f"{RUN}/checkpoints/best.ckpt", f"{RUN}/checkpoints/last.ckpt"
     [
         ("random", PlayerSpec("random"), "random"),
         ("solver name=perfect", PlayerSpec("solver", "", "perfect"), "perfect"),
-        ("rollouts simulations=500", PlayerSpec("rollouts", "", "", {"simulations": 500}), "rollouts@500"),
-        ("depth=3 two_distance", PlayerSpec("two_distance", "", "", {"depth": 3}), "two_distance-depth3"),
+        (
+            "rollouts simulations=500",
+            PlayerSpec("rollouts", "", "", {"simulations": 500}),
+            "rollouts@500",
+        ),
+        (
+            "depth=3 two_distance",
+            PlayerSpec("two_distance", "", "", {"depth": 3}),
+            "two_distance-depth3",
+        ),
         (
             "checkpoint='my runs/a.ckpt' simulations=16 algorithm=puct",
-            PlayerSpec("checkpoint", "my runs/a.ckpt", "", {"simulations": 16, "algorithm": "puct"}),
+            PlayerSpec(
+                "checkpoint", "my runs/a.ckpt", "", {"simulations": 16, "algorithm": "puct"}
+            ),
             "a@16-puct",
         ),
         (f"policy={RUN}", PlayerSpec("policy", RUN), "policy-hex5-a1b2c3"),
         (f"policy={BEST}", PlayerSpec("policy", BEST), "policy-hex5-a1b2c3"),
         (f"policy={LAST}", PlayerSpec("policy", LAST), "policy-hex5-a1b2c3-last"),
-        ("policy=a.ckpt temperature=0.5", PlayerSpec("policy", "a.ckpt", "", {"temperature": 0.5}), "policy-a"),
+        (
+            "policy=a.ckpt temperature=0.5",
+            PlayerSpec("policy", "a.ckpt", "", {"temperature": 0.5}),
+            "policy-a",
+        ),
         ("level=1", PlayerSpec("policy", "hexlit:large", "level-1", LEVELS[0]), "level-1"),
         ("level=10 name=x", PlayerSpec("checkpoint", "hexlit:large", "x", LEVELS[9]), "x"),
-        ("htp=/opt/mohex/mohex --seed 1 name=x", PlayerSpec("htp", "/opt/mohex/mohex --seed 1 name=x"), "mohex"),
+        (
+            "htp=/opt/mohex/mohex --seed 1 name=x",
+            PlayerSpec("htp", "/opt/mohex/mohex --seed 1 name=x"),
+            "mohex",
+        ),
         (
             "move_timeout=2.5 name=m htp='/opt/a b/mohex' --quiet",
             PlayerSpec("htp", "'/opt/a b/mohex' --quiet", "m", {"move_timeout": 2.5}),
@@ -35,7 +53,9 @@ BEST, LAST = f"{RUN}/checkpoints/best.ckpt", f"{RUN}/checkpoints/last.ckpt"
         ),
     ],
 )
-def test_a_line_names_kind_source_settings_and_name(line: str, expected: PlayerSpec, label: str) -> None:
+def test_a_line_names_kind_source_settings_and_name(
+    line: str, expected: PlayerSpec, label: str
+) -> None:
     found = parse_player(line)
     assert found == expected
     assert found.label == label
@@ -43,8 +63,13 @@ def test_a_line_names_kind_source_settings_and_name(line: str, expected: PlayerS
 
 def test_a_mapping_says_the_same_as_a_line() -> None:
     line = parse_player("checkpoint=a.ckpt simulations=16 name=deep")
-    assert parse_player({"kind": "checkpoint", "source": "a.ckpt", "simulations": 16, "name": "deep"}) == line
-    named = parse_players({"deep": "checkpoint=a.ckpt simulations=16", "r": {"kind": "random"}}, simulations=1)
+    assert (
+        parse_player({"kind": "checkpoint", "source": "a.ckpt", "simulations": 16, "name": "deep"})
+        == line
+    )
+    named = parse_players(
+        {"deep": "checkpoint=a.ckpt simulations=16", "r": {"kind": "random"}}, simulations=1
+    )
     assert named == [line, PlayerSpec("random", "", "r")]
 
 
@@ -61,7 +86,10 @@ def test_a_checkpoint_that_says_nothing_has_the_common_number_of_simulations() -
         (["rnadom", "solver"], "'rnadom' names no kind of player: checkpoint, policy, random"),
         (["random solver"], "names more than one kind"),
         (["random=3"], "write random alone"),
-        (["checkpoint"], "write checkpoint=SOURCE, a run's folder, a .ckpt, a .safetensors or hexlit:NAME"),
+        (
+            ["checkpoint"],
+            "write checkpoint=SOURCE, a run's folder, a .ckpt, a .safetensors or hexlit:NAME",
+        ),
         (["level=11"], "level=11: must be a whole number from 1 to 10"),
         (["htp="], "write htp=SOURCE, a command line"),
         (["random depth=3"], "random has no setting 'depth': it has name"),
@@ -77,7 +105,9 @@ def test_a_checkpoint_that_says_nothing_has_the_common_number_of_simulations() -
         ([{"kind": "htp"}], "write htp=SOURCE, a command line"),
     ],
 )
-def test_what_cannot_be_understood_is_answered_with_what_would_be_right(players: object, message: str) -> None:
+def test_what_cannot_be_understood_is_answered_with_what_would_be_right(
+    players: object, message: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         parse_players(players, simulations=1)
     assert message in str(caught.value)

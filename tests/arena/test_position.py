@@ -15,7 +15,9 @@ from hexlit.hex.records.sgf import board_of
 
 
 @given(st.permutations(range(16)), st.integers(0, 16), st.randoms())
-def test_any_order_of_the_stones_gives_the_same_position(cells: list[int], count: int, random: object) -> None:
+def test_any_order_of_the_stones_gives_the_same_position(
+    cells: list[int], count: int, random: object
+) -> None:
     """As HexGui plays a position again: row by row, colours as they come."""
     board = GameBoard(4)
     for cell in cells[:count]:
@@ -122,7 +124,9 @@ def test_stones_are_set_up_and_taken_away() -> None:
         ("B[d2];W[swap-sides];B[e5]", {"b4": "w", "e5": "b"}),
     ],
 )
-def test_the_colour_of_the_next_move_says_which_swap_it_was(moves: str, expected: dict[str, str]) -> None:
+def test_the_colour_of_the_next_move_says_which_swap_it_was(
+    moves: str, expected: dict[str, str]
+) -> None:
     assert stones(replay(first_game(f"(;SZ[5];{moves})"))) == expected
 
 

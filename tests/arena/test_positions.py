@@ -78,10 +78,15 @@ def test_positions_are_won_and_lost_and_every_source_and_stage_gives_the_same_nu
     assert len(set(quick.source.tolist())) == len(SOURCES)
 
 
-def test_no_position_comes_twice_turned_or_with_the_colours_exchanged_and_small_boards_run_out_of_them() -> None:
+def test_no_position_comes_twice_turned_or_with_the_colours_exchanged_and_small_boards_run_out_of_them() -> (
+    None
+):
     positions = game_positions(3, 1000, seed=1)
     assert 100 < len(positions) < 1000
-    framed = [c if p == 1 else exchange_colours(c) for c, p in zip(positions.cells, positions.to_move, strict=True)]
+    framed = [
+        c if p == 1 else exchange_colours(c)
+        for c, p in zip(positions.cells, positions.to_move, strict=True)
+    ]
     assert len({min(board.tobytes(), board[::-1].tobytes()) for board in framed}) == len(positions)
 
 
@@ -108,7 +113,9 @@ def test_the_seed_decides_the_positions() -> None:
     assert not same(game_positions(4, 30, seed=7), game_positions(4, 30, seed=8))
 
 
-def test_draws_beyond_the_limit_of_the_solver_are_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_beyond_the_limit_of_the_solver_are_skipped_and_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(LIMITS, 5, SolvingLimits(fewest_stones=4, nodes=20))
     positions = game_positions(5, 48, seed=0)
     assert positions.unsolved > 0
@@ -127,7 +134,9 @@ def test_a_limit_that_solves_nothing_is_refused(monkeypatch: pytest.MonkeyPatch)
         game_positions(7, 1, seed=0)
 
 
-def test_positions_are_kept_and_a_damaged_file_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_positions_are_kept_and_a_damaged_file_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = game_positions(3, 20, seed=1, cache=tmp_path)
     (file,) = tmp_path.iterdir()
     with monkeypatch.context() as patch:

@@ -10,7 +10,15 @@ import pytest
 
 from hexlit.arena.config import PoolConfig, SprtConfig
 from hexlit.arena.players import Player, RandomPlayer
-from hexlit.arena.ratings import ELO, PairCounts, RatingPool, Sprt, bradley_terry, expected_score, rate
+from hexlit.arena.ratings import (
+    ELO,
+    PairCounts,
+    RatingPool,
+    Sprt,
+    bradley_terry,
+    expected_score,
+    rate,
+)
 from tests.arena.stand_ins import Lowest
 
 
@@ -40,7 +48,9 @@ def test_the_fit_is_that_of_a_plain_reference(seed: int) -> None:
 def simulated(
     strengths: Mapping[str, float], pairs: int, seed: int, split: float = 0.0
 ) -> dict[tuple[str, str], PairCounts]:
-    """A round robin; of the openings the share `split` gives each of the two a game whoever they are."""
+    """A round robin; of the openings the share `split`
+    gives each of the two a game whoever they are.
+    """
     random = np.random.default_rng(seed)
     names = list(strengths)
     results = {}
@@ -67,7 +77,9 @@ def test_known_strengths_are_found() -> None:
 
 @pytest.mark.parametrize("split", [0.0, 0.6])
 def test_intervals_hold_the_truth_as_often_as_they_say(split: float) -> None:
-    """Also where most openings decide their games, so that the games of a pair are no independent ones."""
+    """Also where most openings decide their games,
+    so that the games of a pair are no independent ones.
+    """
     held = []
     for seed in range(150):
         results = simulated({"a": 0.0, "b": 60.0, "c": 120.0}, 60, seed, split)
@@ -92,20 +104,28 @@ def test_a_perfect_score_is_finite_and_says_that_the_prior_holds_it() -> None:
 
 def test_split_pairs_tell_more_than_the_same_score_in_pairs_won_and_lost() -> None:
     """Two games of one opening: where each player wins one, the strengths are known to be close."""
-    split, decided = (rate(["a", "b"], {("a", "b"): counts}, "b")[0] for counts in ((0, 100, 0), (50, 0, 50)))
+    split, decided = (
+        rate(["a", "b"], {("a", "b"): counts}, "b")[0] for counts in ((0, 100, 0), (50, 0, 50))
+    )
     assert split.elo == pytest.approx(decided.elo, abs=1e-6)
     assert split.high - split.low < 0.5 * (decided.high - decided.low)
 
 
 def test_players_whom_no_games_connect_are_named() -> None:
     with pytest.raises(ValueError, match="no games connect c, d with the anchor a"):
-        rate(["a", "b", "c", "d"], {("a", "b"): (1, 2, 3), ("c", "d"): (1, 1, 1), ("a", "c"): (0, 0, 0)}, "a")
+        rate(
+            ["a", "b", "c", "d"],
+            {("a", "b"): (1, 2, 3), ("c", "d"): (1, 1, 1), ("a", "c"): (0, 0, 0)},
+            "a",
+        )
     chain = {("a", "b"): (1, 2, 3), ("c", "d"): (1, 1, 1), ("b", "d"): (0, 1, 0)}
     assert len(rate(["a", "b", "c", "d"], chain, "a")) == 4
 
 
 def accepted(sprt: Sprt, elo: float, split: float, matches: int) -> tuple[float, float]:
-    """Share of the matches that accept elo1, and their mean length in pairs, where the strengths differ by `elo`."""
+    """Share of the matches that accept elo1,
+    and their mean length in pairs, where the strengths differ by `elo`.
+    """
     random = np.random.default_rng(2)
     accepted, played = 0, 0
     for _ in range(matches):
@@ -164,7 +184,9 @@ def play(pool: RatingPool, *epochs: int) -> None:
         assert pool.play(epoch, RandomPlayer(epoch), save).name == f"epoch {epoch}"
 
 
-def test_a_network_meets_the_fixed_players_and_networks_at_doubling_distances(tmp_path: Path) -> None:
+def test_a_network_meets_the_fixed_players_and_networks_at_doubling_distances(
+    tmp_path: Path,
+) -> None:
     pool = pool_in(tmp_path)
     play(pool, 1, 3, 5, 7, 9, 11)
     opponents = [result.opponent for result in pool.results if result.epoch == 11]
@@ -178,7 +200,9 @@ def test_a_network_meets_the_fixed_players_and_networks_at_doubling_distances(tm
     assert [row["name"] for row in document["ratings"]] == [rating.name for rating in pool.ratings]
 
 
-def test_a_run_that_is_resumed_goes_on_with_its_pool_and_forgets_what_came_after_its_checkpoint(tmp_path: Path) -> None:
+def test_a_run_that_is_resumed_goes_on_with_its_pool_and_forgets_what_came_after_its_checkpoint(
+    tmp_path: Path,
+) -> None:
     whole = pool_in(tmp_path / "whole")
     play(whole, 0, 1, 2, 3)
     play(pool_in(tmp_path / "killed"), 0, 1, 2)

@@ -10,14 +10,26 @@ from hexlit.arena.config import EvaluationConfig, ProofConfig
 from hexlit.arena.players import Judgement, SearchPlayer
 from hexlit.arena.positions import game_positions
 from hexlit.arena.ratings import macs_to_perfect
-from hexlit.arena.strength import SHOWN_MISTAKES, SOLVED_SIZES, Figures, Strength, mistakes, opening_values, proof_of
+from hexlit.arena.strength import (
+    SHOWN_MISTAKES,
+    SOLVED_SIZES,
+    Figures,
+    Strength,
+    mistakes,
+    opening_values,
+    proof_of,
+)
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 from tests.arena.oracle import Oracle
 
 
-def measured(size: int, evaluator: object, *, final: bool = True, simulations: int = 8, swap: bool = False) -> Figures:
-    config = EvaluationConfig(simulations=simulations, positions=60, quick_positions=20, game_positions=12)
+def measured(
+    size: int, evaluator: object, *, final: bool = True, simulations: int = 8, swap: bool = False
+) -> Figures:
+    config = EvaluationConfig(
+        simulations=simulations, positions=60, quick_positions=20, game_positions=12
+    )
     strength = Strength(config, SearchConfig(), size=size, swap=swap, batch=64)
     return strength.measure(evaluator, final=final)  # type: ignore[arg-type]
 
@@ -35,7 +47,9 @@ def test_perfect_knowledge_gets_full_marks(swap: bool) -> None:
 @pytest.mark.row("G1")
 def test_a_measurement_that_may_prove_takes_few_positions_until_they_come_near() -> None:
     proof = ProofConfig(enabled=True)
-    config = EvaluationConfig(simulations=2, positions=60, quick_positions=40, game_positions=12, proof=proof)
+    config = EvaluationConfig(
+        simulations=2, positions=60, quick_positions=40, game_positions=12, proof=proof
+    )
     strength = Strength(config, SearchConfig(), size=4, swap=False, batch=64)
     far = strength.measure(UniformEvaluator(), final=False)
     near = strength.measure(Oracle(4), final=False)
@@ -63,12 +77,16 @@ def test_a_value_that_is_always_wrong_or_always_half_gets_what_it_deserves() -> 
     half = measured(4, UniformEvaluator())
     assert half["value_brier"] == 0.25
     assert half["value_log_loss"] == pytest.approx(np.log(2))
-    assert half["value_openings_right"] == 16 - 4  # nobody is ahead: not won, which is wrong of the four winners
+    assert (
+        half["value_openings_right"] == 16 - 4
+    )  # nobody is ahead: not won, which is wrong of the four winners
 
 
 @pytest.mark.row("E5")
 def test_little_knowledge_lies_between_and_more_search_helps() -> None:
-    few, many = (measured(4, RolloutEvaluator(8), simulations=simulations) for simulations in (1, 200))
+    few, many = (
+        measured(4, RolloutEvaluator(8), simulations=simulations) for simulations in (1, 200)
+    )
     assert isinstance(few["search_optimality"], float)
     assert isinstance(many["search_optimality"], float)
     assert few["search_optimality"] + 0.1 < many["search_optimality"]
@@ -76,7 +94,9 @@ def test_little_knowledge_lies_between_and_more_search_helps() -> None:
 
 
 def test_openings_share_the_batches_of_the_positions() -> None:
-    """25 openings and 20 positions in a batch of 64 are one search; the policy is asked three times."""
+    """25 openings and 20 positions in a batch of 64 are one search;
+    the policy is asked three times.
+    """
 
     class Counted(UniformEvaluator):
         calls = 0
@@ -88,7 +108,9 @@ def test_openings_share_the_batches_of_the_positions() -> None:
     evaluator = Counted()
     figures = measured(5, evaluator, final=False)
     assert evaluator.calls <= 1 + 8 + 3
-    values = opening_values(SearchPlayer(SearchConfig(simulations=8), UniformEvaluator(), size=5, batch=25).judge, 5)
+    values = opening_values(
+        SearchPlayer(SearchConfig(simulations=8), UniformEvaluator(), size=5, batch=25).judge, 5
+    )
     assert figures["opening_map"] == values.tolist()
 
 
@@ -103,7 +125,9 @@ def test_positions_are_kept_between_measurements_and_runs(tmp_path: Path) -> Non
 
 
 def test_positions_that_a_run_looks_at_are_not_those_of_its_final_figures(tmp_path: Path) -> None:
-    """The positions that end a run and choose its best epoch must not be those of the final figures."""
+    """The positions that end a run and choose its
+    best epoch must not be those of the final figures.
+    """
     config = EvaluationConfig(simulations=1, positions=60, quick_positions=60, game_positions=12)
     strength = Strength(config, SearchConfig(), size=5, swap=False, batch=16, cache=tmp_path)
     for final in (False, True):
@@ -149,7 +173,9 @@ def test_elo_to_perfect_play_tells_the_perfect_from_others() -> None:
     """Perfect play itself has 0; what knows nothing loses nearly all."""
     found, evaluators = {}, dict[str, Evaluator](oracle=Oracle(4), uniform=UniformEvaluator())
     for name, evaluator in evaluators.items():
-        config = EvaluationConfig(simulations=8, positions=20, quick_positions=20, game_positions=12, perfect_pairs=30)
+        config = EvaluationConfig(
+            simulations=8, positions=20, quick_positions=20, game_positions=12, perfect_pairs=30
+        )
         strength = Strength(config, SearchConfig(), size=4, swap=False, batch=16)
         found[name] = strength.measure(evaluator, final=False)
     assert found["oracle"]["elo_to_perfect"] == pytest.approx(0, abs=1e-6)
@@ -168,7 +194,9 @@ def test_the_way_to_perfect_play_is_measured_at_50_elo_and_estimated_before() ->
 def test_other_boards_are_measured_by_a_match_against_rollouts(size: int) -> None:
     assert size not in SOLVED_SIZES
     config = EvaluationConfig(simulations=2, rollouts=1, match_pairs=1 if size == 2 else 2)
-    figures = Strength(config, SearchConfig(), size=size, swap=False, batch=16).measure(UniformEvaluator(), final=True)
+    figures = Strength(config, SearchConfig(), size=size, swap=False, batch=16).measure(
+        UniformEvaluator(), final=True
+    )
     assert figures["score"] == figures["rollouts_share"]
     assert 0 <= figures["score"] <= 1
 

@@ -1,4 +1,6 @@
-"""The choice of moves in one game: how a search sees a position, and the same moves over HTP as within this process."""
+"""The choice of moves in one game: how a search sees a position,
+and the same moves over HTP as within this process.
+"""
 
 import shlex
 import sys
@@ -27,14 +29,21 @@ from tests.commands.tiny import save_untrained
 
 
 @given(st.permutations(range(16)), st.integers(0, 8), st.booleans())
-def test_plies_are_those_of_the_game_with_or_without_a_swap(cells: list[int], count: int, swap: bool) -> None:
+def test_plies_are_those_of_the_game_with_or_without_a_swap(
+    cells: list[int], count: int, swap: bool
+) -> None:
     board = GameBoard(4, swap=True)
     for cell in cells[:count]:
-        board.play(16 if swap and board.may_swap else cell) if board.cells[cell] == 0 and not board.winner else None
+        board.play(16 if swap and board.may_swap else cell) if board.cells[
+            cell
+        ] == 0 and not board.winner else None
     assert plies_before(board.cells, board.to_move) == len(board.moves)
 
 
-@given(st.lists(st.tuples(st.sampled_from([1, -1]), st.integers(0, 8)), max_size=9), st.sampled_from([1, -1]))
+@given(
+    st.lists(st.tuples(st.sampled_from([1, -1]), st.integers(0, 8)), max_size=9),
+    st.sampled_from([1, -1]),
+)
 def test_only_white_after_blacks_one_stone_is_where_the_search_sees_a_swap(
     stones: list[tuple[int, int]], colour: int
 ) -> None:
@@ -68,7 +77,12 @@ class LivePlayer(Player):
     """Plays as `hexlit htp` does with the same settings and evaluator, without another process."""
 
     def __init__(
-        self, config: SearchConfig, make_evaluator: MakeEvaluator, *, knows_swap: bool = False, reuse: bool = True
+        self,
+        config: SearchConfig,
+        make_evaluator: MakeEvaluator,
+        *,
+        knows_swap: bool = False,
+        reuse: bool = True,
     ) -> None:
         self.thinker = Thinker(config, make_evaluator, knows_swap=knows_swap, reuse=reuse)
 
@@ -78,7 +92,11 @@ class LivePlayer(Player):
     def answer(self, boards: Sequence[GameBoard]) -> list[int]:
         (board,) = boards
         thinker = self.thinker
-        return [thinker.choose(board.cells, board.to_move, simulations=thinker.config.simulations).action]
+        return [
+            thinker.choose(
+                board.cells, board.to_move, simulations=thinker.config.simulations
+            ).action
+        ]
 
 
 def rollouts(seed: int) -> MakeEvaluator:
@@ -100,7 +118,9 @@ def network(path: Path) -> MakeEvaluator:
 
 
 def over_pipes(*overrides: str) -> HtpEngine:
-    command = shlex.join([sys.executable, "-m", "hexlit", "htp", "search.simulations=24", *overrides])
+    command = shlex.join(
+        [sys.executable, "-m", "hexlit", "htp", "search.simulations=24", *overrides]
+    )
     return HtpEngine(command, name="over pipes", start_timeout=300, move_timeout=300)
 
 
@@ -145,7 +165,10 @@ def same_games(inside: list[LivePlayer], outside: list[HtpEngine]) -> None:
 def test_a_match_over_pipes_has_the_moves_of_the_match_in_process(reuse: bool) -> None:
     same_games(
         [LivePlayer(CONFIG, rollouts(seed), reuse=reuse) for seed in (1, 2)],
-        [over_pipes("player=rollouts", "rollouts=8", f"seed={seed}", f"reuse={reuse}") for seed in (1, 2)],
+        [
+            over_pipes("player=rollouts", "rollouts=8", f"seed={seed}", f"reuse={reuse}")
+            for seed in (1, 2)
+        ],
     )
 
 
@@ -153,7 +176,12 @@ def test_a_match_over_pipes_has_the_moves_of_the_match_in_process(reuse: bool) -
 @pytest.mark.parametrize("reuse", [False, True])
 def test_so_it_is_with_networks(reuse: bool, tmp_path: Path) -> None:
     paths = [save_untrained(tmp_path / f"{seed}.ckpt", size=5, seed=seed) for seed in (1, 2)]
-    settings = ["search=gumbel", "accelerator=cpu", "accelerator.threads=1", "accelerator.inference_precision=fp32"]
+    settings = [
+        "search=gumbel",
+        "accelerator=cpu",
+        "accelerator.threads=1",
+        "accelerator.inference_precision=fp32",
+    ]
     same_games(
         [LivePlayer(CONFIG, network(path), reuse=reuse) for path in paths],
         [over_pipes(f"checkpoint={path}", f"reuse={reuse}", *settings) for path in paths],
@@ -172,7 +200,8 @@ def test_without_reuse_it_plays_as_the_player_of_many_games(knows_swap: bool) ->
 
 def test_games_are_independent_of_those_before() -> None:
     fresh = [
-        games_of(LivePlayer(CONFIG, rollouts(1)), LivePlayer(CONFIG, rollouts(2)), [opening]) for opening in OPENINGS
+        games_of(LivePlayer(CONFIG, rollouts(1)), LivePlayer(CONFIG, rollouts(2)), [opening])
+        for opening in OPENINGS
     ]
     players = [LivePlayer(CONFIG, rollouts(seed)) for seed in (1, 2)]
     assert [games_of(players[0], players[1], [opening]) for opening in OPENINGS] == fresh

@@ -1,4 +1,6 @@
-"""Tournaments: pairings, no game twice, resuming an interrupted one; and the games on disk, as a table and as SGF."""
+"""Tournaments: pairings, no game twice, resuming an interrupted one;
+and the games on disk, as a table and as SGF.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +19,11 @@ OPENINGS = {number: (number, 15 - number // 2) for number in range(6)}
 
 
 def tournament(log: GameLog, **settings: object) -> Tournament:
-    players = [named("low", Lowest()), named("high", Lowest(last=True)), named("also low", Lowest())]
+    players = [
+        named("low", Lowest()),
+        named("high", Lowest(last=True)),
+        named("also low", Lowest()),
+    ]
     worker = MatchWorker(players, log.size, at_once=2)
     return Tournament(worker, settings.pop("openings", OPENINGS), log, **settings)  # type: ignore[arg-type]
 
@@ -28,7 +34,9 @@ def test_everybody_meets_everybody_or_the_first_all_others() -> None:
 
 
 @pytest.mark.parametrize(("mode", "count"), [("round_robin", 36), ("gauntlet", 24)])
-def test_every_pairing_plays_the_same_openings_with_both_colours(mode: str, count: int, tmp_path: Path) -> None:
+def test_every_pairing_plays_the_same_openings_with_both_colours(
+    mode: str, count: int, tmp_path: Path
+) -> None:
     log = GameLog(tmp_path / "games.csv", 4)
     played: list[Pair] = []
     everything = tournament(log, mode=mode)
@@ -61,13 +69,18 @@ def test_a_tournament_broken_off_goes_on_and_ends_as_it_would_have(tmp_path: Pat
     assert again.pairs == whole.pairs
 
 
-def test_games_that_come_a_second_time_are_dropped_with_their_pair_and_counted(tmp_path: Path) -> None:
-    """Openings 1 and 2 come to the position of opening 0, by another order of moves and turned; 3 to another one."""
+def test_games_that_come_a_second_time_are_dropped_with_their_pair_and_counted(
+    tmp_path: Path,
+) -> None:
+    """Openings 1 and 2 come to the position of opening 0,
+    by another order of moves and turned; 3 to another one.
+    """
     openings = {0: (1, 6, 9), 1: (9, 6, 1), 2: (14, 9, 6), 3: (1, 7, 9)}
     log = GameLog(tmp_path / "games.csv", 4)
     once = tournament(log, mode="gauntlet", openings=openings)
     once.play(lambda pair: None)
-    # The highest and the lowest cell are one another turned, so two such players turned are not the same game again.
+    # The highest and the lowest cell are one another turned, so two such players turned are not the
+    # same game again.
     assert sorted(log.pairs["low", "high"]) == [0, 2, 3]
     assert once.repeated == 4
     again = GameLog(log.path, 4)
@@ -103,8 +116,13 @@ def test_a_torn_row_of_repeated_pairs_is_played_again(tmp_path: Path) -> None:
 
 def test_a_pairing_ends_when_it_is_decided(tmp_path: Path) -> None:
     log = GameLog(tmp_path / "games.csv", 4)
-    tournament(log, mode="gauntlet", every=2, decided=lambda counts: sum(counts) >= 3).play(lambda pair: None)
-    assert {pairing: len(group) for pairing, group in log.pairs.items()} == {("low", "high"): 4, ("low", "also low"): 4}
+    tournament(log, mode="gauntlet", every=2, decided=lambda counts: sum(counts) >= 3).play(
+        lambda pair: None
+    )
+    assert {pairing: len(group) for pairing, group in log.pairs.items()} == {
+        ("low", "high"): 4,
+        ("low", "also low"): 4,
+    }
 
 
 def test_standings_count_every_game_once(tmp_path: Path) -> None:
@@ -122,13 +140,21 @@ def test_standings_count_every_game_once(tmp_path: Path) -> None:
         assert sum(cell["wins"] for cell in row.values()) == player["wins"]
         assert sum(cell["games"] for cell in row.values()) == player["games"] == 24
     assert found["black_wins"] == sum(game.winner > 0 for game in log.games)
-    both = [sum(game.won_by == game.black for game in pair) for group in log.pairs.values() for pair in group.values()]
-    assert found["split_pairs"] == sum(wins != 1 for wins in both), "each has won once: Black both games, or White"
+    both = [
+        sum(game.won_by == game.black for game in pair)
+        for group in log.pairs.values()
+        for pair in group.values()
+    ]
+    assert found["split_pairs"] == sum(wins != 1 for wins in both), (
+        "each has won once: Black both games, or White"
+    )
     unplayed = standings(tournament(GameLog(tmp_path / "empty.csv", 4)), "high")
     assert (unplayed["players"], unplayed["games"]) == ([], 0)
 
 
-def test_by_the_swap_rule_a_tournament_goes_on_from_disk_and_finds_what_it_has_played(tmp_path: Path) -> None:
+def test_by_the_swap_rule_a_tournament_goes_on_from_disk_and_finds_what_it_has_played(
+    tmp_path: Path,
+) -> None:
     """Openings 0 and 2 are one another turned by 180 degrees, swap and all."""
     openings = {0: (1,), 1: (5,), 2: (14,)}
     players = [named("swaps", AlwaysSwaps(last=True)), named("low", Lowest())]
@@ -147,7 +173,9 @@ def test_by_the_swap_rule_a_tournament_goes_on_from_disk_and_finds_what_it_has_p
 
 def pair_of(number: int, first: str = "a", second: str = 'b, the "second"') -> Pair:
     there = ArenaGame(number, first, second, 2, (0, 5, 4, 8), 1, Ending.RESIGNED)
-    back = ArenaGame(number, second, first, 2, (0, 5, 3, 4), -1, Ending.FORFEITED, 'said "x, y"; gone')
+    back = ArenaGame(
+        number, second, first, 2, (0, 5, 3, 4), -1, Ending.FORFEITED, 'said "x, y"; gone'
+    )
     return there, back
 
 
@@ -183,7 +211,9 @@ def test_a_file_torn_anywhere_keeps_every_whole_pair(filled: GameLog) -> None:
         assert GameLog(filled.path, 3).pairs == log.pairs
 
 
-@pytest.mark.parametrize("text", ["a,b\n1,2\n", ",".join(COLUMNS) + "\n1,a,b,black,connected,2,3,a1 z9 b1,\n" * 2])
+@pytest.mark.parametrize(
+    "text", ["a,b\n1,2\n", ",".join(COLUMNS) + "\n1,a,b,black,connected,2,3,a1 z9 b1,\n" * 2]
+)
 def test_a_file_that_is_something_else_is_refused_and_left_alone(text: str, tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
     path.write_text(text)

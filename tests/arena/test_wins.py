@@ -1,4 +1,6 @@
-"""Wins by virtual connections alone: exact where the solver can tell, and kept to the end on larger boards."""
+"""Wins by virtual connections alone: exact where the solver can tell,
+and kept to the end on larger boards.
+"""
 
 import numpy as np
 import pytest

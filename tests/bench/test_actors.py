@@ -32,7 +32,9 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
 
 def first_of(place: PlayerSettings, workers: int) -> LocalPlayer:
     """The first of as many workers."""
-    return LocalPlayer(PlayerSettings(replace(place.settings, part=0, parts=workers), place.make_host))
+    return LocalPlayer(
+        PlayerSettings(replace(place.settings, part=0, parts=workers), place.make_host)
+    )
 
 
 def measured(cluster: RayConfig) -> list[str]:
@@ -47,7 +49,10 @@ def measured(cluster: RayConfig) -> list[str]:
         ray=cluster,
     )
     lines = measure_actors(Subject(build_net(NET), config, build_profile(config.accelerator))).lines
-    assert all(line.median and line.detail.endswith("games/s") and line.unit == "evaluations/s" for line in lines)
+    assert all(
+        line.median and line.detail.endswith("games/s") and line.unit == "evaluations/s"
+        for line in lines
+    )
     return [line.what.split(",")[0] for line in lines]
 
 

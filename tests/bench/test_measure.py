@@ -36,7 +36,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_the_first_call_is_told_apart_and_the_rest_are_medians(clock: Clock) -> None:
     """Warm-up kept out of the figures."""
     calls = 0
-    # Seconds of the calls after the first: three until the rounds are known, then five measurements of four rounds.
+    # Seconds of the calls after the first: three until the rounds are known, then five measurements
+    # of four rounds.
     paces = iter([0.1] * 3 + [pace for pace in (0.1, 0.2, 0.4, 0.1, 0.1) for _ in range(4)])
 
     def work() -> float:
@@ -56,7 +57,19 @@ def test_the_first_call_is_told_apart_and_the_rest_are_medians(clock: Clock) -> 
 
 def report() -> Report:
     lines = [
-        Measurement("forward 6x64", "positions/s", "cuda:0", 4, "graph | bf16", 1234.5, 1000.0, 2000.0, 0.5, 7.5, 2.0),
+        Measurement(
+            "forward 6x64",
+            "positions/s",
+            "cuda:0",
+            4,
+            "graph | bf16",
+            1234.5,
+            1000.0,
+            2000.0,
+            0.5,
+            7.5,
+            2.0,
+        ),
         Measurement("training", "positions/s", "mps", 0, "–", detail="no MPS device is found"),
     ]
     machine: dict[str, str | int] = {"device": "cuda:0", "threads": 4, "torch": "2.13.0"}
@@ -67,7 +80,15 @@ def report() -> Report:
 def test_json_names_device_precision_threads_and_torch_of_every_figure() -> None:
     found: dict[str, Any] = json.loads(json.dumps(report().document()))
     for line in found["measurements"]:
-        assert {"device", "precision", "threads", "torch", "median", "lower_quartile", "upper_quartile"} <= set(line)
+        assert {
+            "device",
+            "precision",
+            "threads",
+            "torch",
+            "median",
+            "lower_quartile",
+            "upper_quartile",
+        } <= set(line)
     assert found["measurements"][0]["torch"] == "2.13.0"
     assert found["measurements"][1]["median"] is None
     assert found["findings"] == ["bf16 is faster"]

@@ -11,9 +11,15 @@ from hexlit.nets.tower import build_net
 
 def test_positions_and_openings_are_measured_on_one_thread() -> None:
     config = BenchConfig(board=4, repeats=2, seconds=0.1)
-    subject = Subject(build_net(NetConfig()), config, build_profile(AcceleratorConfig(device="cpu")))
+    subject = Subject(
+        build_net(NetConfig()), config, build_profile(AcceleratorConfig(device="cpu"))
+    )
     lines = measure_solver(subject).lines
     names = [line.what for line in lines]
-    assert names == ["winner after 4 random plies", "winning moves after 4 random plies", "all openings of 4x4"]
+    assert names == [
+        "winner after 4 random plies",
+        "winning moves after 4 random plies",
+        "all openings of 4x4",
+    ]
     assert str(POSITIONS) in lines[0].detail
     assert all(line.threads == 1 and line.median and line.milliseconds for line in lines)

@@ -67,7 +67,9 @@ def test_a_task_is_measured_as_it_is_and_in_the_faster_format_and_compiled(
     profile: DeviceProfile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The compiler takes most of a minute, so one that does nothing stands in for it."""
-    monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial, **how: 0.5)
+    monkeypatch.setattr(
+        training_module, "compile_for_training", lambda net, profile, trial, **how: 0.5
+    )
     with task_trainee("line", Makes(), DISPLAY) as trainee:
         found = measure_training(trainee, QUICK, replace(profile, precision="bf16-mixed")).lines
     assert [line.precision for line in found] == ["32-true", "bf16-mixed", "bf16-mixed compiled"]
@@ -75,13 +77,18 @@ def test_a_task_is_measured_as_it_is_and_in_the_faster_format_and_compiled(
     assert all(line.median and "of 32-true" in line.detail for line in found)
 
 
-def test_every_line_has_fresh_weights_on_the_same_whole_batches_of_the_training_data(profile: DeviceProfile) -> None:
+def test_every_line_has_fresh_weights_on_the_same_whole_batches_of_the_training_data(
+    profile: DeviceProfile,
+) -> None:
     with task_trainee("line", Makes(points=40), DISPLAY) as trainee:
         first, batches = trainee.set_up(profile)
         second, again = trainee.set_up(profile)
     assert first is not second
     shown = list(batches)
-    assert [len(x) for x, _ in shown] == [BATCH, BATCH]  # the eight that are left are no whole batch
+    assert [len(x) for x, _ in shown] == [
+        BATCH,
+        BATCH,
+    ]  # the eight that are left are no whole batch
     assert torch.equal(shown[0][0].flatten(), torch.linspace(-1, 1, 40)[:BATCH])
     assert all(torch.equal(x, other) for (x, _), (other, _) in zip(shown, again, strict=True))
 

@@ -54,7 +54,9 @@ CONFIG = BenchConfig(
 @pytest.fixture
 def net() -> HexNet:
     torch.manual_seed(0)
-    return build_net(NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8))
+    return build_net(
+        NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
+    )
 
 
 @pytest.fixture
@@ -69,7 +71,9 @@ def subject(net: HexNet, profile: DeviceProfile) -> Subject:
 
 
 def line(rate: float | None, precision: str = "32-true", **fields: Any) -> Measurement:
-    return Measurement("training 6x64", "positions/s", "cpu", 2, precision, rate, rate, rate, 0.1, **fields)
+    return Measurement(
+        "training 6x64", "positions/s", "cpu", 2, precision, rate, rate, rate, 0.1, **fields
+    )
 
 
 def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +90,9 @@ def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.row("A7")
 @pytest.mark.row("D23")
-def test_the_search_for_a_batch_survives_full_memory(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_for_a_batch_survives_full_memory(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Larger batches than the first that does not fit are not tried."""
     full_above(16, monkeypatch)
     monkeypatch.setattr(training, "SIZES", (8, 16, 32, 64))
@@ -98,7 +104,13 @@ def test_the_search_for_a_batch_survives_full_memory(subject: Subject, monkeypat
 @pytest.mark.row("A7")
 def test_the_smallest_batch_within_5_percent_of_the_best_is_taken() -> None:
     """Unless it takes more memory than there may be, or does not fit."""
-    rates = {32: line(50.0), 64: line(96.0), 128: line(100.0), 256: line(99.0), 512: line(200.0, fits=False)}
+    rates = {
+        32: line(50.0),
+        64: line(96.0),
+        128: line(100.0),
+        256: line(99.0),
+        512: line(200.0, fits=False),
+    }
     assert best_batch(rates, None) == 64
     rates[64] = line(94.9)
     assert best_batch(rates, None) == 128
@@ -122,7 +134,9 @@ def test_the_batch_is_written_as_a_config_that_hydra_takes(
     assert "memory_warning: 8000.0" in shown  # what the file does not name stays
 
 
-def test_the_batch_of_one_card_is_written_for_that_card(profile: DeviceProfile, tmp_path: Path) -> None:
+def test_the_batch_of_one_card_is_written_for_that_card(
+    profile: DeviceProfile, tmp_path: Path
+) -> None:
     second = replace(profile, device=torch.device("cuda:1"))
     write_accelerator(tmp_path / "tuned.yaml", second, 48)
     lines = (tmp_path / "tuned.yaml").read_text().splitlines()
@@ -167,7 +181,9 @@ def test_the_loader_of_recorded_games_is_measured_beside_training(subject: Subje
 
 @pytest.mark.row("C19")
 def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does() -> None:
-    assert advice([line(100.0), line(150.0, "bf16-mixed"), line(160.0, "bf16-mixed compiled")]) == []
+    assert (
+        advice([line(100.0), line(150.0, "bf16-mixed"), line(160.0, "bf16-mixed compiled")]) == []
+    )
     (slower,) = advice([line(100.0), line(80.0, "bf16-mixed")])
     assert "accelerator.precision=32-true" in slower
     (compiled,) = advice([line(100.0), line(150.0, "16-mixed"), line(300.0, "16-mixed compiled")])
@@ -199,7 +215,9 @@ def test_the_compared_loss_depends_on_the_weights_and_the_batches_only(subject: 
 
 @pytest.mark.row("A28")
 @pytest.mark.row("A30")
-def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(subject: Subject) -> None:
+def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(
+    subject: Subject,
+) -> None:
     without_fused = replace(subject, net=build_net(replace(subject.net.config, activation="silu")))
     ways = [Way("eager", torch.float32), Way("fused", torch.float32)]
     plain, missing = measure_ways(without_fused, ways, 8)
@@ -227,13 +245,23 @@ def test_every_backend_has_a_row_and_an_absent_one_its_reason(
     lines, grid = found.lines, grid_of(found.lines)
     assert grid is not None
     paths = ("eager", "fused", "winograd")
-    assert [row[0] for row in grid.rows] == [f"{path} {dtype}" for dtype in ("float32", "bfloat16") for path in paths]
-    assert [column.heading for column in grid.columns] == ["backend", "batch 1", "batch 4", "refresh, ms", ""]
+    assert [row[0] for row in grid.rows] == [
+        f"{path} {dtype}" for dtype in ("float32", "bfloat16") for path in paths
+    ]
+    assert [column.heading for column in grid.columns] == [
+        "backend",
+        "batch 1",
+        "batch 4",
+        "refresh, ms",
+        "",
+    ]
     assert {line.batch for line in lines} == {1, 4}
     absent = {line.precision: line.detail for line in lines if line.median is None}
     assert absent["winograd bfloat16"]
     assert {len(row) for row in grid.rows} == {5}
-    assert all(sentence.startswith("accelerator.inference=auto takes ") for sentence in found.findings)
+    assert all(
+        sentence.startswith("accelerator.inference=auto takes ") for sentence in found.findings
+    )
     assert "batch 1" in found.findings[0]
 
 

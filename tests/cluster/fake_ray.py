@@ -1,4 +1,6 @@
-"""As much of Ray as `RayTasks` uses, in this process: tasks run in threads, and objects stay where they are."""
+"""As much of Ray as `RayTasks` uses, in this process:
+tasks run in threads, and objects stay where they are.
+"""
 
 import concurrent.futures
 import sys
@@ -51,13 +53,18 @@ class FakeRay:
 
     def remote(self, **settings: Any) -> Any:
         def task(function: Callable[..., Any]) -> Any:
-            return SimpleNamespace(remote=lambda *arguments: self._threads.submit(self._run, function, arguments))
+            return SimpleNamespace(
+                remote=lambda *arguments: self._threads.submit(self._run, function, arguments)
+            )
 
         self.options = settings
         return task
 
     def _run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        found = [argument.result() if isinstance(argument, Future) else argument for argument in arguments]
+        found = [
+            argument.result() if isinstance(argument, Future) else argument
+            for argument in arguments
+        ]
         for _ in range(1 + self.options["max_retries"]):
             number, self.begun = self.begun, self.begun + 1
             try:
@@ -78,7 +85,9 @@ class FakeRay:
         stored.set_result(value)
         return stored
 
-    def wait(self, references: list[Future[Any]], timeout: float) -> tuple[list[Future[Any]], list[Future[Any]]]:
+    def wait(
+        self, references: list[Future[Any]], timeout: float
+    ) -> tuple[list[Future[Any]], list[Future[Any]]]:
         done, left = concurrent.futures.wait(references, timeout if self.processors else 0.01)
         return list(done), list(left)
 
@@ -96,7 +105,9 @@ class FakeRay:
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, processes: int = 1) -> FakeRay:
-    """A `FakeRay` that every connection leads to; jobs at a time share what `make` gives where it is set up once."""
+    """A `FakeRay` that every connection leads to;
+    jobs at a time share what `make` gives where it is set up once.
+    """
     fake = FakeRay(processes)
     monkeypatch.setattr(tasks, "connect", lambda config, count: Connection(fake, owned=True))
     monkeypatch.setitem(sys.modules, "ray", fake)

@@ -1,4 +1,6 @@
-"""A Ray cluster of several nodes on this machine, on loopback, for tests; nothing of it is left at its end."""
+"""A Ray cluster of several nodes on this machine,
+on loopback, for tests; nothing of it is left at its end.
+"""
 
 import os
 import secrets
@@ -28,18 +30,23 @@ _SIGNS = ("ray::", "/ray/core/src/ray/", "/ray/_private/")
 
 
 @contextmanager
-def cluster_of(nodes: int, *, cpus: int = 1, head_store: int = 150 * 2**20, **settings: Any) -> Iterator[Any]:
-    """A head without processors and `nodes` nodes with `cpus` each; `settings` are Ray's own (`_system_config`).
+def cluster_of(
+    nodes: int, *, cpus: int = 1, head_store: int = 150 * 2**20, **settings: Any
+) -> Iterator[Any]:
+    """A head without processors and `nodes` nodes with `cpus` each; `settings` are Ray's own
+    (`_system_config`).
 
     The object store of the head has `head_store` bytes, those of the nodes `STORE`.
     """
-    # Ray reads these when it is imported. Processes that it starts find the tests; nothing listens beyond loopback.
+    # Ray reads these when it is imported. Processes that it starts find the tests; nothing listens
+    # beyond loopback.
     os.environ |= {
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_worker_niceness": "5",  # by default 15, at which nothing moves on a busy machine
         _MARK: secrets.token_hex(8),
-        "SPT_NOENV": "1",  # processes that write their name over their command line leave the mark where it is
+        # processes that write their name over their command line leave the mark where it is
+        "SPT_NOENV": "1",
         "PYTHONPATH": os.pathsep.join([ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
     import ray
@@ -53,8 +60,13 @@ def cluster_of(nodes: int, *, cpus: int = 1, head_store: int = 150 * 2**20, **se
             "include_dashboard": False,
             "include_log_monitor": False,
             "object_store_memory": head_store,
-            # By default a node that is gone is missed after 15 seconds, and tasks are sent there until then.
-            "_system_config": {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 1000} | settings,
+            # By default a node that is gone is missed after 15 seconds, and tasks are sent there
+            # until then.
+            "_system_config": {
+                "health_check_initial_delay_ms": 1000,
+                "health_check_period_ms": 1000,
+            }
+            | settings,
         },
     )
     try:
@@ -78,7 +90,9 @@ def add_node(cluster: Any, cpus: int = 1) -> Any:
 
 
 def ray_processes() -> list[psutil.Process]:
-    """Processes of Ray that still run for the latest cluster of this process, and none of anybody else."""
+    """Processes of Ray that still run for the latest cluster of this process,
+    and none of anybody else.
+    """
     return [
         process
         for process in psutil.process_iter(["cmdline", "status"])

@@ -1,4 +1,6 @@
-"""Actors beside worker processes: `pytest -m services -n 0 -s tests/cluster/test_bench_on_ray.py` prints the table."""
+"""Actors beside worker processes:
+`pytest -m services -n 0 -s tests/cluster/test_bench_on_ray.py` prints the table.
+"""
 
 import json
 import os
@@ -14,8 +16,22 @@ SECONDS = os.environ.get("HEXLIT_BENCH_SECONDS", "3")
 
 def test_one_two_and_four_actors_are_measured_beside_as_many_workers() -> None:
     with cluster_of(3, cpus=2) as cluster:
-        command = [sys.executable, "-m", "hexlit", "bench", "what=actors", f"ray.address='{cluster.address}'"]
-        command += ["accelerator=cpu", "board=9", "net=small", f"seconds={SECONDS}", "repeats=3", "json=true"]
+        command = [
+            sys.executable,
+            "-m",
+            "hexlit",
+            "bench",
+            "what=actors",
+            f"ray.address='{cluster.address}'",
+        ]
+        command += [
+            "accelerator=cpu",
+            "board=9",
+            "net=small",
+            f"seconds={SECONDS}",
+            "repeats=3",
+            "json=true",
+        ]
         run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     lines = json.loads(run.stdout)["measurements"]
     print()

@@ -1,4 +1,6 @@
-"""Heads that are not there, or are something else, are told in one line within seconds; no Ray is started here."""
+"""Heads that are not there, or are something else,
+are told in one line within seconds; no Ray is started here.
+"""
 
 import re
 import socket
@@ -16,10 +18,14 @@ pytestmark = pytest.mark.row("E14")
 
 
 def test_an_address_where_nobody_listens_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False))  # nothing else is asked
+    monkeypatch.setitem(
+        sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False)
+    )  # nothing else is asked
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-    with pytest.raises(UsageError, match=rf"^ray.address={address}: no head answers there \(.*refused\); start one"):
+    with pytest.raises(
+        UsageError, match=rf"^ray.address={address}: no head answers there \(.*refused\); start one"
+    ):
         connect(RayConfig(address=address), 2)
 
 

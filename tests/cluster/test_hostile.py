@@ -1,4 +1,5 @@
-"""Hostile surroundings on a real cluster: `pytest -m services -n 0 -s tests/cluster/test_hostile.py` prints a table.
+"""Hostile surroundings on a real cluster: `pytest -m services -n 0 -s
+tests/cluster/test_hostile.py` prints a table.
 
 Its disk counts as full: what does not fit into an object store has no other place.
 """
@@ -27,7 +28,14 @@ from tests.selfplay.hosts import LargeHost
 pytestmark = ON_RAY
 
 PLACE = PlayerSettings(SETTINGS, LargeHost)
-MATCH = ["players=[random,random name=other]", "board=4", "pairs=4", "accelerator=cpu", "where=ray", "workers=1"]
+MATCH = [
+    "players=[random,random name=other]",
+    "board=4",
+    "pairs=4",
+    "accelerator=cpu",
+    "where=ray",
+    "workers=1",
+]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +53,12 @@ def refused(what: str, call: Callable[[], Any]) -> str:
 
 
 def told(what: str, started: float, line: str) -> str:
-    print(f"\n{what}: {time.monotonic() - started:.1f} s: {line}", end="", file=sys.__stdout__, flush=True)
+    print(
+        f"\n{what}: {time.monotonic() - started:.1f} s: {line}",
+        end="",
+        file=sys.__stdout__,
+        flush=True,
+    )
     assert "\n" not in line
     return line
 
@@ -69,19 +82,28 @@ def play(address: str, weights: bytes = b"a") -> None:
 
 
 @pytest.mark.usefixtures("cluster")  # Ray is imported once, in the environment of `cluster_of`
-def test_an_address_where_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_address_where_nobody_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = f"127.0.0.1:{closed.getsockname()[1]}"
     assert "no head answers there" in refused("self-play, a closed address", lambda: play(address))
-    assert "no head answers there" in match(tmp_path, capsys, "match, a closed address", f"ray.address='{address}'")
+    assert "no head answers there" in match(
+        tmp_path, capsys, "match, a closed address", f"ray.address='{address}'"
+    )
 
 
 def test_workers_of_another_version(
-    cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    cluster: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     play(cluster.address)  # all is well, and compiled
     here = identity()
-    monkeypatch.setattr(tasks, "identity", lambda: here | {"hexlit": "0.0.1"})  # the workers are what is installed
+    monkeypatch.setattr(
+        tasks, "identity", lambda: here | {"hexlit": "0.0.1"}
+    )  # the workers are what is installed
     line = refused("self-play, another version", lambda: play(cluster.address))
     assert "the process that asks it 0.0.1; install the same on all hosts" in line
     line = match(tmp_path, capsys, "match, another version", f"ray.address='{cluster.address}'")
@@ -89,9 +111,15 @@ def test_workers_of_another_version(
 
 
 def test_a_full_object_store(cluster: Any) -> None:
-    line = refused("self-play, the store of a worker's node", lambda: play(cluster.address, bytes(STORE + 2**20)))
+    line = refused(
+        "self-play, the store of a worker's node",
+        lambda: play(cluster.address, bytes(STORE + 2**20)),
+    )
     assert line.startswith("self-play on Ray: an object store is full")
-    line = refused("self-play, the store of the learner's node", lambda: play(cluster.address, bytes(5 * STORE)))
+    line = refused(
+        "self-play, the store of the learner's node",
+        lambda: play(cluster.address, bytes(5 * STORE)),
+    )
     assert line.startswith("self-play on Ray: an object store is full")
 
 

@@ -11,7 +11,10 @@ import pytest
 from hexlit.cluster.lifeline import Child
 from tests.processes import left_after, living
 
-pytestmark = [pytest.mark.row("D9"), pytest.mark.skipif(os.name != "posix", reason="process groups")]
+pytestmark = [
+    pytest.mark.row("D9"),
+    pytest.mark.skipif(os.name != "posix", reason="process groups"),
+]
 
 CHILD = """
 import subprocess, sys, time
@@ -32,9 +35,13 @@ time.sleep(600)
 
 
 def test_the_kill_of_the_parent_ends_the_child_and_its_children() -> None:
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, CHILD], stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, CHILD], stdout=subprocess.PIPE, text=True
+    )
     assert parent.stdout is not None
-    child, worker, sibling = (psutil.Process(int(number)) for number in parent.stdout.readline().split())
+    child, worker, sibling = (
+        psutil.Process(int(number)) for number in parent.stdout.readline().split()
+    )
     try:
         assert living([child])
         parent.kill()
@@ -59,7 +66,9 @@ def test_a_child_that_ends_first_ends_well() -> None:
 
 
 def test_a_child_ends_on_request_or_by_force_and_says_how() -> None:
-    stubborn = begin("import signal; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); input()")
+    stubborn = begin(
+        "import signal; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); input()"
+    )
     other = begin("print('ready', flush=True); input()")
     for child in (stubborn, other):
         assert child.stdout is not None

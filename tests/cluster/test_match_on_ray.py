@@ -1,4 +1,6 @@
-"""A match on a real cluster of three nodes: `pytest -m services -n 0 -s tests/cluster/test_match_on_ray.py`."""
+"""A match on a real cluster of three nodes:
+`pytest -m services -n 0 -s tests/cluster/test_match_on_ray.py`.
+"""
 
 import subprocess
 import sys
@@ -14,8 +16,18 @@ pytestmark = ON_RAY
 
 
 def start(folder: Path, *settings: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "hexlit", "match", *settings, "accelerator=cpu", "accelerator.threads=1"]
-    return subprocess.Popen([*command, f"hydra.run.dir={folder}", "report=false"], cwd=ROOT, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "hexlit",
+        "match",
+        *settings,
+        "accelerator=cpu",
+        "accelerator.threads=1",
+    ]
+    return subprocess.Popen(
+        [*command, f"hydra.run.dir={folder}", "report=false"], cwd=ROOT, text=True
+    )
 
 
 def pairs_in(folder: Path) -> int:
@@ -44,7 +56,9 @@ def test_a_match_whose_process_node_and_own_process_are_killed_has_the_games_of_
     match = start(there, *settings, *place)
     wait_for("a process that plays", workers, match)[0].kill()
     wait_for("pairs", lambda: pairs_in(there) >= 8, match)
-    cluster.remove_node(sorted(cluster.worker_nodes, key=lambda node: node.unique_id)[0], allow_graceful=False)
+    cluster.remove_node(
+        sorted(cluster.worker_nodes, key=lambda node: node.unique_id)[0], allow_graceful=False
+    )
     add_node(cluster)
     kept = pairs_in(there)
     wait_for("further pairs", lambda: pairs_in(there) >= kept + 8, match)
@@ -52,8 +66,15 @@ def test_a_match_whose_process_node_and_own_process_are_killed_has_the_games_of_
     match.wait()
     kept = pairs_in(there)
     assert kept < 3 * 192
-    again = subprocess.run([sys.executable, "-m", "hexlit", "match", f"resume={there}"], cwd=ROOT, check=False)
+    again = subprocess.run(
+        [sys.executable, "-m", "hexlit", "match", f"resume={there}"], cwd=ROOT, check=False
+    )
     assert again.returncode == 0
-    rows = [sorted((folder / "games.csv").read_text().splitlines()) for folder in (there, tmp_path / "here")]
+    rows = [
+        sorted((folder / "games.csv").read_text().splitlines())
+        for folder in (there, tmp_path / "here")
+    ]
     assert rows[0] == rows[1]  # a kill amid a block changes the order in which its pairs end
-    print(f"\n{3 * 192} pairs: a process, a node and, after {kept} pairs, the match itself were killed; 0 unequal")
+    print(
+        f"\n{3 * 192} pairs: a process, a node and, after {kept} pairs, the match itself were killed; 0 unequal"
+    )

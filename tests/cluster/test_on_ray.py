@@ -1,4 +1,6 @@
-"""Self-play on a real cluster of three nodes: `pytest -m services -n 0 -s tests/cluster/test_on_ray.py`."""
+"""Self-play on a real cluster of three nodes:
+`pytest -m services -n 0 -s tests/cluster/test_on_ray.py`.
+"""
 
 from typing import Any
 
@@ -27,7 +29,9 @@ def played(player: SelfPlayer, positions: int, weights: bytes = b"a") -> list[Ga
     return sorted(games, key=lambda record: record.game_id)
 
 
-def test_the_same_games_as_without_ray_and_a_mistake_in_play_is_told_as_it_was(cluster: Any) -> None:
+def test_the_same_games_as_without_ray_and_a_mistake_in_play_is_told_as_it_was(
+    cluster: Any,
+) -> None:
     here = WorkerPlayers(PLACE, PARTS)
     there = RayPlayers(PLACE, PARTS, RayConfig(address=cluster.address))
     try:

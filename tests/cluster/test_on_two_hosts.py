@@ -1,4 +1,5 @@
-"""A match and strength by actors on another host, which has an address of its own: figures are those of one machine.
+"""A match and strength by actors on another host, which has an address of its own: figures are
+those of one machine.
 
 As root, pytest -m services -n 0 -s tests/cluster/test_on_two_hosts.py
 """
@@ -26,11 +27,16 @@ PORT = 6379
 
 @pytest.fixture(scope="module")
 def head() -> Iterator[tuple[Host, dict[str, str]]]:
-    """The host of the head, which computes nothing, and the environment of its users; both actors are on the other."""
+    """The host of the head, which computes nothing,
+    and the environment of its users; both actors are on the other.
+    """
     if why := missing():
         pytest.skip(why)
     # The system's own folder: the paths of sockets in it have to be short.
-    with two_hosts() as (first, second), tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as own:
+    with (
+        two_hosts() as (first, second),
+        tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as own,
+    ):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
         token = Path(own, "token")
         token.write_text(secrets.token_hex(32))
@@ -41,7 +47,14 @@ def head() -> Iterator[tuple[Host, dict[str, str]]]:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN_PATH": str(token),
         }
-        ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", f"--object-store-memory={STORE}"]
+        ray = [
+            sys.executable,
+            "-m",
+            "ray.scripts.scripts",
+            "start",
+            "--block",
+            f"--object-store-memory={STORE}",
+        ]
         at_head = ["--head", "--num-cpus=0", f"--port={PORT}", "--include-dashboard=false"]
         joins = [f"--address={first.address}:{PORT}", "--num-cpus=2"]
         log = Path(own, "log")
@@ -58,7 +71,9 @@ def head() -> Iterator[tuple[Host, dict[str, str]]]:
 
 
 def run(command: list[str], environment: dict[str, str] | None = None) -> None:
-    done = subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=True, check=False, timeout=300)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, text=True, capture_output=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-3000:]
 
 

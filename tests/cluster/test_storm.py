@@ -32,7 +32,9 @@ PATIENCE = 60.0
 
 
 class Storm:
-    """A learner on `cluster`, and the end of its workers, of nodes, and of itself, in an order that a seed draws."""
+    """A learner on `cluster`, and the end of its workers,
+    of nodes, and of itself, in an order that a seed draws.
+    """
 
     def __init__(self, cluster: Any, folder: Path, seed: int) -> None:
         folder.mkdir()
@@ -51,7 +53,10 @@ class Storm:
         getattr(self, f"_kill_{what}")()
         self.kills[what] += 1
         took = time.monotonic() - started
-        print(f"kill {self.kills.total()}: {what} after {took:.1f} s, {waited:.1f} of them for a share", flush=True)
+        print(
+            f"kill {self.kills.total()}: {what} after {took:.1f} s, {waited:.1f} of them for a share",
+            flush=True,
+        )
 
     def end(self) -> int:
         """Let the learner come to its end. Returns the number of its epochs."""
@@ -87,9 +92,17 @@ class Storm:
         self._learner = self._start_learner()
 
     def _start_learner(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "tests.selfplay.cluster.learner", str(self.folder), self._cluster.address]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.selfplay.cluster.learner",
+            str(self.folder),
+            self._cluster.address,
+        ]
         with (self.folder / "learner.log").open("a") as log:
-            return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, text=True)
+            return subprocess.Popen(
+                command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, text=True
+            )
 
     def _await(self, find: Callable[[], list[psutil.Process]], what: str) -> list[psutil.Process]:
         end = time.monotonic() + PATIENCE
@@ -112,8 +125,12 @@ def stored(folder: Path) -> dict[int, list[GameRecord]]:
     return games
 
 
-def test_a_storm_of_kills_loses_nothing_and_brings_nothing_twice(cluster: Any, tmp_path: Path) -> None:
-    """Three in five kills end a worker, one a node with its worker, one the learner with all of them."""
+def test_a_storm_of_kills_loses_nothing_and_brings_nothing_twice(
+    cluster: Any, tmp_path: Path
+) -> None:
+    """Three in five kills end a worker,
+    one a node with its worker, one the learner with all of them.
+    """
     order = [IN_FIVE[number % len(IN_FIVE)] for number in range(KILLS)]
     random.Random(3).shuffle(order)
     started = time.monotonic()
@@ -133,13 +150,18 @@ def test_a_storm_of_kills_loses_nothing_and_brings_nothing_twice(cluster: Any, t
     records = sum(map(len, found.values()))
     twice = records - len(found)
     lost = len(expected.keys() - found.keys())
-    unequal = sum(not (number in expected and same(games[0], expected[number][0])) for number, games in found.items())
+    unequal = sum(
+        not (number in expected and same(games[0], expected[number][0]))
+        for number, games in found.items()
+    )
     print(
         f"\n{dict(storm.kills)}: {storm.kills.total()} kills in {stormy:.0f} s, within {within} of {epochs} epochs, "
         f"{AHEAD} ahead, {PARTS} parts; {time.monotonic() - started:.0f} s in all"
     )
     print("handed out  finished  stored  twice  lost  unequal")
-    print(f"{finished + len(in_progress):10}  {finished:8}  {records:6}  {twice:5}  {lost:4}  {unequal:7}")
+    print(
+        f"{finished + len(in_progress):10}  {finished:8}  {records:6}  {twice:5}  {lost:4}  {unequal:7}"
+    )
     assert storm.kills.total() == KILLS
     assert within > 0
     assert (twice, lost, unequal) == (0, 0, 0)

@@ -1,4 +1,6 @@
-"""Jobs on Ray with a stand-in for it: their order, and what becomes of them when a process is lost."""
+"""Jobs on Ray with a stand-in for it: their order,
+and what becomes of them when a process is lost.
+"""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -69,14 +71,24 @@ def test_a_cluster_without_room_is_waited_for_as_long_as_the_settings_say(ray: F
     jobs = RayTasks(RayConfig(wait=0.1), 1, lambda: lambda _: hold.wait(60), name="match")
     jobs.wait()
     ray.processors = 0.0  # the last node has left
-    with pytest.raises(UsageError, match=r"^match on Ray: for 0 s no node has room \(each asks for 1 CPU"):
+    with pytest.raises(
+        UsageError, match=r"^match on Ray: for 0 s no node has room \(each asks for 1 CPU"
+    ):
         list(jobs([1]))
     hold.set()
     jobs.close()
 
 
 def test_a_task_asks_for_what_the_settings_say_and_a_process_does_many(ray: FakeRay) -> None:
-    jobs = RayTasks(RayConfig(cpus=2, gpus=0.5, resources={"player": 1}, retries=7), 3, squares, name="squares")
-    wanted = {"num_cpus": 2, "num_gpus": 0.5, "resources": {"player": 1}, "max_calls": 0, "max_retries": 7}
+    jobs = RayTasks(
+        RayConfig(cpus=2, gpus=0.5, resources={"player": 1}, retries=7), 3, squares, name="squares"
+    )
+    wanted = {
+        "num_cpus": 2,
+        "num_gpus": 0.5,
+        "resources": {"player": 1},
+        "max_calls": 0,
+        "max_retries": 7,
+    }
     assert wanted.items() <= ray.options.items()
     jobs.close()

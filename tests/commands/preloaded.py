@@ -1,7 +1,8 @@
-"""Programs in processes of their own, which find imported what a training or a sweep needs: that alone takes seconds.
+"""Programs in processes of their own, which find imported what a training or a sweep needs: that
+alone takes seconds.
 
-Each process is forked from one that has imported and done nothing else, so that a program can be killed, and leaves
-nothing behind for the next one.
+Each process is forked from one that has imported and done nothing else, so that a program can be
+killed, and leaves nothing behind for the next one.
 """
 
 import multiprocessing
@@ -20,7 +21,9 @@ HEXLIT = "import sys; from hexlit.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
 def run_program(program: str, *arguments: str) -> tuple[int, str]:
-    """Exit code, below 0 for the signal that ended it, and output of the Python text `program`; as `python -c`."""
+    """Exit code, below 0 for the signal that ended it,
+    and output of the Python text `program`; as `python -c`.
+    """
     done = run_apart(program, *arguments)
     return done.returncode, done.stdout + done.stderr
 
@@ -32,7 +35,8 @@ def run_apart(
     environment: Mapping[str, str] | None = None,
     seconds: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """As `subprocess.run` of `python -c program`, in `folder` with `environment`; standard input is empty.
+    """As `subprocess.run` of `python -c program`, in `folder` with `environment`; standard input is
+    empty.
 
     Raises:
         subprocess.TimeoutExpired: it took longer than `seconds`; it is killed.
@@ -52,7 +56,11 @@ def run_apart(
 
 
 def _run(
-    program: str, arguments: tuple[str, ...], outputs: tuple[str, str], folder: str, environment: dict[str, str]
+    program: str,
+    arguments: tuple[str, ...],
+    outputs: tuple[str, str],
+    folder: str,
+    environment: dict[str, str],
 ) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     out, err = (os.open(output, os.O_WRONLY | os.O_CREAT) for output in outputs)

@@ -18,7 +18,9 @@ def save_games(folder: Path, *, size: int = 3, games: int = 60, seed: int = 0) -
         while not board.winner:
             board.play(int(random.choice(board.legal_moves())))
         moves = np.array(board.moves, np.int16)
-        records.append(GameRecord(1000 + number, size, False, moves, board.winner, Ending.CONNECTED, opening=1))
+        records.append(
+            GameRecord(1000 + number, size, False, moves, board.winner, Ending.CONNECTED, opening=1)
+        )
     store = GameStore(folder)
     store.append(records)
     store.close()

@@ -1,4 +1,5 @@
-"""A cluster of Slurm with two nodes on this machine, on loopback, for tests: nothing of it is left at its end.
+"""A cluster of Slurm with two nodes on this machine, on loopback, for tests: nothing of it is left
+at its end.
 
 apt-get install -y slurm-wlm munge
 """
@@ -46,8 +47,19 @@ class Cluster:
         """Start all, and wait until the nodes are idle."""
         munge = self.folder / "munge"
         own = "munge" if os.getuid() == 0 else None
-        names = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
-        self._launch("munged", "--foreground", *(f"--{name}={munge / file}" for name, file in names.items()), user=own)
+        names = {
+            "key-file": "key",
+            "socket": "socket",
+            "pid-file": "pid",
+            "log-file": "log",
+            "seed-file": "seed",
+        }
+        self._launch(
+            "munged",
+            "--foreground",
+            *(f"--{name}={munge / file}" for name, file in names.items()),
+            user=own,
+        )
         wait_for(lambda: (munge / "socket").exists(), "munged")
         self._launch("slurmctld", "-D")
         for node in NODES:
@@ -69,14 +81,19 @@ class Cluster:
                 process.kill()
                 process.wait()
         for process in psutil.process_iter(["cmdline", "environ"]):  # of jobs that would not end
-            said = [*(process.info["cmdline"] or []), (process.info["environ"] or {}).get("SLURM_CONF", "")]
+            said = [
+                *(process.info["cmdline"] or []),
+                (process.info["environ"] or {}).get("SLURM_CONF", ""),
+            ]
             if process.pid != os.getpid() and any(str(self.folder) in text for text in said):
                 process.kill()
 
     def call(self, *command: object) -> str:
         """Output of a client of Slurm."""
         environment = {**os.environ, "SLURM_CONF": str(self.settings)}
-        done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            list(map(str, command)), env=environment, capture_output=True, text=True, check=False
+        )
         return done.stdout.strip()
 
     def states(self) -> dict[str, str]:
@@ -109,7 +126,8 @@ class Cluster:
             f"SlurmUser={user}",
             f"SlurmdUser={user}",
             *("AuthType=auth/munge", "CredType=cred/munge"),
-            f"AuthInfo=socket={munge / 'socket'},cred_expire=5",  # a job that is queued again waits as long
+            # a job that is queued again waits as long
+            f"AuthInfo=socket={munge / 'socket'},cred_expire=5",
             f"StateSaveLocation={place / 'state'}",
             f"SlurmdSpoolDir={place / 'spool'}/%n",
             f"SlurmctldPidFile={place / 'slurmctld.pid'}",
@@ -117,8 +135,15 @@ class Cluster:
             f"SlurmctldLogFile={place / 'log' / 'slurmctld'}",
             f"SlurmdLogFile={place / 'log'}/%n",
             *("ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "MpiDefault=none"),
-            *("SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU", "SlurmdParameters=config_overrides"),
-            *("AccountingStorageType=accounting_storage/none", "JobAcctGatherType=jobacct_gather/none"),
+            *(
+                "SelectType=select/cons_tres",
+                "SelectTypeParameters=CR_CPU",
+                "SlurmdParameters=config_overrides",
+            ),
+            *(
+                "AccountingStorageType=accounting_storage/none",
+                "JobAcctGatherType=jobacct_gather/none",
+            ),
             *("ReturnToService=2", "KillWait=2"),
             "SchedulerParameters=batch_sched_delay=1,sched_interval=2",
             *(
@@ -159,7 +184,9 @@ def wait_for(condition: object, what: str, seconds: float = 60.0) -> None:
 
 @contextmanager
 def cluster() -> Iterator[Cluster]:
-    """A running cluster in a folder of its own, not below pytest's, which other users may not enter."""
+    """A running cluster in a folder of its own,
+    not below pytest's, which other users may not enter.
+    """
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
         started = Cluster(Path(folder))

@@ -1,4 +1,6 @@
-"""The harness of the commands: mistakes are one line and code 2, bugs keep their traceback and have code 1."""
+"""The harness of the commands: mistakes are one line and code 2,
+bugs keep their traceback and have code 1.
+"""
 
 import json
 import logging
@@ -54,7 +56,10 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         {"override hydra/job_logging": "console"},
         "_self_",
     ]
-    store.store(name="sample", node=OmegaConf.create({"defaults": defaults, "hydra": {"output_subdir": None}}))
+    store.store(
+        name="sample",
+        node=OmegaConf.create({"defaults": defaults, "hydra": {"output_subdir": None}}),
+    )
     for option, power in (("small", 1), ("large", 9)):
         store.store(group="engine", name=option, node={"power": power})
     yield
@@ -80,7 +85,9 @@ def test_the_task_gets_the_typed_configuration_with_its_groups() -> None:
     assert seen == [Sample(board=7, target="t", engine=Engine(power=9, lr=1e-3))]
 
 
-FIXED = "settings are neither added nor removed; the keys here are board, engine, fast, name, target"
+FIXED = (
+    "settings are neither added nor removed; the keys here are board, engine, fast, name, target"
+)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +119,12 @@ def test_a_mistake_is_one_line_that_says_what_is_right(
 
 
 @pytest.mark.parametrize(
-    "override", ["word", "=", "name=[a", "name=a,b", "engine=3", "board@x=3", "--cfg=nope", "--resolve"]
+    "override",
+    ["word", "=", "name=[a", "name=a,b", "engine=3", "board@x=3", "--cfg=nope", "--resolve"],
 )
-def test_what_hydra_refuses_is_one_line_too(override: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_hydra_refuses_is_one_line_too(
+    override: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(remember, "sample", ["target=t", override]) == 2
     assert len(one_line(capsys)) > 10
 
@@ -127,8 +137,12 @@ def test_a_usage_error_of_the_task_is_one_line(capsys: pytest.CaptureFixture[str
     assert one_line(capsys) == "move z9: not on the board"
 
 
-@pytest.mark.parametrize("error", [ValueError("odd"), KeyError("k"), OSError("disk"), AttributeError("a")])
-def test_a_bug_keeps_its_traceback_and_has_code_1(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "error", [ValueError("odd"), KeyError("k"), OSError("disk"), AttributeError("a")]
+)
+def test_a_bug_keeps_its_traceback_and_has_code_1(
+    error: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
     def task(command: Composed) -> None:
         raise error
 
@@ -140,7 +154,9 @@ def test_a_bug_keeps_its_traceback_and_has_code_1(error: Exception, capsys: pyte
 
 
 @pytest.mark.parametrize("leave", [KeyboardInterrupt, SystemExit])
-def test_control_c_is_quiet_and_130(leave: type[BaseException], capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_c_is_quiet_and_130(
+    leave: type[BaseException], capsys: pytest.CaptureFixture[str]
+) -> None:
     def task(command: Composed) -> None:
         try:
             raise KeyboardInterrupt
@@ -151,7 +167,9 @@ def test_control_c_is_quiet_and_130(leave: type[BaseException], capsys: pytest.C
     assert capsys.readouterr().err == ""
 
 
-def test_a_mistake_in_one_job_of_a_sweep_lets_the_others_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_in_one_job_of_a_sweep_lets_the_others_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run(remember, "sample", ["-m", "target=t", "board=3,20,4"]) == 2
     assert [sample.board for sample in seen] == [3, 4]
     assert "board=20: at most 19" in capsys.readouterr().err
@@ -165,7 +183,12 @@ def test_log_of_a_run_goes_to_its_folder_and_only_warnings_to_the_console(
         logging.getLogger("hexlit.sample").warning("a warning")
         print(json.dumps({"ok": True}))
 
-    options = ["hydra/job_logging=run_folder", "hydra/output=default", "hydra.run.dir=run", "hydra.job.name=sample"]
+    options = [
+        "hydra/job_logging=run_folder",
+        "hydra/output=default",
+        "hydra.run.dir=run",
+        "hydra.job.name=sample",
+    ]
     assert run(task, "sample", ["target=t", *options]) == 0
     captured = capsys.readouterr()
     assert captured.out == '{"ok": true}\n'

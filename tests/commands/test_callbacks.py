@@ -72,7 +72,11 @@ def test_a_run_that_it_ends_has_the_final_figures() -> None:
 
 def test_its_figure_decides_the_best_epoch() -> None:
     """It is logged after the hooks of the run."""
-    mine = ["+callbacks.mine._target_=my_callbacks.WeightNorm", "trainer.monitor=mine.norm", "trainer.monitor_mode=max"]
+    mine = [
+        "+callbacks.mine._target_=my_callbacks.WeightNorm",
+        "trainer.monitor=mine.norm",
+        "trainer.monitor_mode=max",
+    ]
     assert main([*TINY, *mine, "hydra.run.dir=run"]) == 0
     norms = [float(row["mine.norm"]) for row in rows_of(Path("run/metrics.csv"))]
     best = summary_of(Path("run"))["best"]
@@ -81,7 +85,9 @@ def test_its_figure_decides_the_best_epoch() -> None:
 
 
 def test_a_figure_that_it_never_logs_costs_no_result() -> None:
-    """It might have come with any epoch, up to the last: one line after the first, and one at the end."""
+    """It might have come with any epoch, up to the last:
+    one line after the first, and one at the end.
+    """
     mine = ["+callbacks.mine._target_=my_callbacks.WeightNorm", "trainer.monitor=mine.nrom"]
     assert main([*TINY, *mine, "trainer.max_epochs=3", "hydra.run.dir=run"]) == 0
     log = Path("run/train.log").read_text()
@@ -95,7 +101,9 @@ def test_a_figure_that_it_never_logs_costs_no_result() -> None:
 def test_a_figure_that_nothing_can_log_is_refused_after_the_first_epoch(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*TINY, "trainer.max_epochs=9", f"trainer.monitor={name}", "hydra.run.dir=run"]) == 2
+    assert (
+        main([*TINY, "trainer.max_epochs=9", f"trainer.monitor={name}", "hydra.run.dir=run"]) == 2
+    )
     err = capsys.readouterr().err.splitlines()
     assert f"trainer.monitor={name}: no metric of that name; there are " in err[-1]
     assert len(rows_of(Path("run/metrics.csv"))) <= 1
@@ -107,11 +115,19 @@ def test_a_figure_that_nothing_can_log_is_refused_after_the_first_epoch(
         (["+callbacks.mine.power=1"], "callbacks.mine._target_=None: "),
         (["+callbacks.mine._target_=os.getcwd"], "callbacks.mine._target_=os.getcwd: "),
         (["+callbacks.mine._target_=pathlib.Path"], "must be a subclass of lightning.Callback"),
-        (["+callbacks.mine._target_=my_callbacks.Nothing"], "callbacks.mine._target_=my_callbacks.Nothing: "),
-        (["+callbacks.mine._target_=my_callbacks.WeightNorm", "+callbacks.mine.x=1"], "unexpected keyword argument"),
+        (
+            ["+callbacks.mine._target_=my_callbacks.Nothing"],
+            "callbacks.mine._target_=my_callbacks.Nothing: ",
+        ),
+        (
+            ["+callbacks.mine._target_=my_callbacks.WeightNorm", "+callbacks.mine.x=1"],
+            "unexpected keyword argument",
+        ),
     ],
 )
-def test_a_mistake_is_one_line(overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_one_line(
+    overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*TINY, "trainer.max_epochs=1", *overrides, "hydra.run.dir=run"]) == 2
     err = capsys.readouterr().err.splitlines()
     assert message in err[-1]
@@ -120,7 +136,9 @@ def test_a_mistake_is_one_line(overrides: list[str], message: str, capsys: pytes
 
 @pytest.mark.parametrize("more", [[], ["+callbacks.mine.at_once=true"]])
 @pytest.mark.parametrize("what", ["type", "file"])
-def test_a_bug_in_it_keeps_its_traceback(what: str, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bug_in_it_keeps_its_traceback(
+    what: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     mine = ["+callbacks.mine._target_=my_callbacks.Fails", f"+callbacks.mine.what={what}"]
     assert main([*TINY, "trainer.max_epochs=1", *mine, *more, "hydra.run.dir=run"]) == 1
     err = capsys.readouterr().err
@@ -128,7 +146,9 @@ def test_a_bug_in_it_keeps_its_traceback(what: str, more: list[str], capsys: pyt
     assert "my_callbacks.py" in err
 
 
-def test_a_bug_in_its_module_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bug_in_its_module_keeps_its_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "my_broken_callbacks.py").write_text("value = {}['missing']")
     mine = ["+callbacks.mine._target_=my_broken_callbacks.Mine"]
     assert main([*TINY, "trainer.max_epochs=1", *mine, "hydra.run.dir=run"]) == 1

@@ -1,4 +1,6 @@
-"""A run's folder: one process at a time, nothing of killed writers, and no folder for a run that was refused."""
+"""A run's folder: one process at a time, nothing of killed writers,
+and no folder for a run that was refused.
+"""
 
 from pathlib import Path
 
@@ -39,9 +41,15 @@ def test_a_folder_where_somebody_is_at_work_is_left_as_it_is(
     with FolderLock(folder):
         code = {
             "train": lambda: train([*TINY, f"hydra.run.dir={folder}"]),
-            "plain sweep": lambda: train([*TINY, "--multirun", "seed=1,2", f"hydra.sweep.dir={folder}"]),
-            "sweep": lambda: train([*TINY, "--multirun", "sweep=quick", f"hydra.sweep.dir={folder}"]),
-            "match": lambda: match(["players=[random,two_distance]", "board=3", f"hydra.run.dir={folder}"]),
+            "plain sweep": lambda: train(
+                [*TINY, "--multirun", "seed=1,2", f"hydra.sweep.dir={folder}"]
+            ),
+            "sweep": lambda: train(
+                [*TINY, "--multirun", "sweep=quick", f"hydra.sweep.dir={folder}"]
+            ),
+            "match": lambda: match(
+                ["players=[random,two_distance]", "board=3", f"hydra.run.dir={folder}"]
+            ),
             "strength": lambda: strength([f"checkpoint={net}", f"output={folder}", "positions=5"]),
         }[command]()
     assert code == 2
@@ -54,7 +62,11 @@ def test_a_folder_where_somebody_is_at_work_is_left_as_it_is(
 
 @pytest.mark.row("D10")
 def test_what_a_killed_writer_left_goes_at_the_next_start(tmp_path: Path) -> None:
-    left = [".summary.json.0123abcd.tmp", ".metrics.csv.ffffffff.tmp", "checkpoints/.last.ckpt.00000000.tmp"]
+    left = [
+        ".summary.json.0123abcd.tmp",
+        ".metrics.csv.ffffffff.tmp",
+        "checkpoints/.last.ckpt.00000000.tmp",
+    ]
     for name in left:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("torn")
@@ -63,7 +75,9 @@ def test_what_a_killed_writer_left_goes_at_the_next_start(tmp_path: Path) -> Non
     assert listed(tmp_path) == {"checkpoints"}
 
 
-def test_a_sweep_whose_jobs_are_all_refused_leaves_no_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_whose_jobs_are_all_refused_leaves_no_folder(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """That single runs leave none is part of tests/commands/test_mistakes.py."""
     assert train([*TINY, "--multirun", "board=98,99"]) == 2
     assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,9 @@ from tests.commands.tiny import TINY
 ONE_EPOCH = [*TINY, "trainer.max_epochs=1", "hydra.run.dir=run"]
 
 
-@pytest.mark.parametrize("override", ["+callbacks.mine._target_=os.getcwd", "init_from=nowhere.ckpt"])
+@pytest.mark.parametrize(
+    "override", ["+callbacks.mine._target_=os.getcwd", "init_from=nowhere.ckpt"]
+)
 def test_a_run_refused_at_set_up_leaves_none_of_its_processes(override: str) -> None:
     """They begin before the imports that take seconds, long before the task is made."""
     before = {child.pid for child in psutil.Process().children()}
@@ -24,12 +26,16 @@ def test_a_run_refused_at_set_up_leaves_none_of_its_processes(override: str) -> 
     assert [child for child in left if "spawn_main" in " ".join(child.cmdline())] == []
 
 
-def test_a_run_that_cannot_write_its_summary_closes_its_loggers_as_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_cannot_write_its_summary_closes_its_loggers_as_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def full(path: Path, content: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     closed: list[bool] = []
-    monkeypatch.setattr(training_run, "close_loggers", lambda loggers, failed: closed.append(failed))
+    monkeypatch.setattr(
+        training_run, "close_loggers", lambda loggers, failed: closed.append(failed)
+    )
     with monkeypatch.context() as patched:
         patched.setattr(training_run, "write_json_atomic", full)
         assert main(ONE_EPOCH) == 2

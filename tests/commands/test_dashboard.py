@@ -1,4 +1,6 @@
-"""`hexlit report wandb=ENTITY/PROJECT`: built offline, saved where there is a network, one clear line otherwise."""
+"""`hexlit report wandb=ENTITY/PROJECT`: built offline,
+saved where there is a network, one clear line otherwise.
+"""
 
 import io
 import json
@@ -41,7 +43,9 @@ def refused(*arguments: Any, **keywords: Any) -> None:
     raise ConnectionRefusedError(111, "refused")
 
 
-def test_with_both_it_is_saved(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_both_it_is_saved(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     saved: list[Workspace] = []
     monkeypatch.setattr(report_run, "has_credentials", lambda: True)
     monkeypatch.setattr(report_run, "urlopen", lambda *given, **named: io.BytesIO())

@@ -1,4 +1,6 @@
-"""`hexlit doctor`: this machine is really tried, and the answer is text or JSON; the exit code is 0."""
+"""`hexlit doctor`: this machine is really tried,
+and the answer is text or JSON; the exit code is 0.
+"""
 
 import json
 from pathlib import Path
@@ -14,7 +16,9 @@ from hexlit.nets import evaluator
 
 @pytest.fixture
 def _few_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without its hardware, a format takes seconds for the images that its time is measured with."""
+    """Without its hardware,
+    a format takes seconds for the images that its time is measured with.
+    """
     monkeypatch.setattr(inspection, "TIMED_SECONDS", 0.0)
     monkeypatch.setattr(inspection, "TIMED_IMAGES", 8)
 
@@ -22,7 +26,9 @@ def _few_images(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.row("A4")
 @pytest.mark.row("B10")
 @pytest.mark.usefixtures("_few_images")
-def test_json_says_what_this_machine_can_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_says_what_this_machine_can_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["doctor", "compile=false", "json=true"]) == 0
     captured = capsys.readouterr()
     report = json.loads(captured.out)

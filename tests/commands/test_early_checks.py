@@ -55,7 +55,9 @@ def test_what_is_missing_is_told_before_anything_heavy_is_imported(tmp_path: Pat
     assert len(lines) == len(COMMANDS)
     for command, line in zip(COMMANDS, lines, strict=True):
         assert line.startswith(f"hexlit {command.split()[0]}: ")
-        assert any(word in line for word in ("no such file", "no columns", "no MPS device", "both name")), line
+        assert any(
+            word in line for word in ("no such file", "no columns", "no MPS device", "both name")
+        ), line
     assert list(tmp_path.iterdir()) == []
 
 
@@ -71,7 +73,12 @@ def test_what_is_missing_is_told_before_anything_heavy_is_imported(tmp_path: Pat
     ],
 )
 def test_only_what_surely_is_missing_is_refused_without_torch(
-    platform: str, version: str, driver: str, missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    platform: str,
+    version: str,
+    driver: str,
+    missing: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / (driver or "null")).touch()
     monkeypatch.setattr(early_checks, "version", lambda name: version)
@@ -85,7 +92,9 @@ def test_only_what_surely_is_missing_is_refused_without_torch(
     assert why_surely_missing("auto") == why_surely_missing("cpu") == ""
 
 
-def test_the_machines_of_a_cluster_may_have_what_this_one_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machines_of_a_cluster_may_have_what_this_one_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(early_checks, "why_surely_missing", lambda device: "is not here")
     accelerator = SimpleNamespace(device="cuda")
     with pytest.raises(UsageError, match="^accelerator.device=cuda: is not here$"):
@@ -95,4 +104,7 @@ def test_the_machines_of_a_cluster_may_have_what_this_one_lacks(monkeypatch: pyt
 
 def test_a_list_of_boards_is_written_out_and_not_named_twice() -> None:
     assert boards_in_turn(["board=[4,5,6]"]) == ["board=6", "selfplay.smaller_boards=[4,5]"]
-    assert boards_in_turn(["board=6", "selfplay.smaller_boards=[4]"]) == ["board=6", "selfplay.smaller_boards=[4]"]
+    assert boards_in_turn(["board=6", "selfplay.smaller_boards=[4]"]) == [
+        "board=6",
+        "selfplay.smaller_boards=[4]",
+    ]

@@ -1,4 +1,6 @@
-"""Matches and strength with `where=ray`, and a stand-in for Ray: games and figures are those of this machine."""
+"""Matches and strength with `where=ray`, and a stand-in for Ray:
+games and figures are those of this machine.
+"""
 
 import json
 from pathlib import Path
@@ -21,7 +23,9 @@ pytestmark = pytest.mark.row("E14")
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
-    monkeypatch.setattr(kernels, "is_compiled", lambda name: True)  # what is not, is compiled where it is called
+    monkeypatch.setattr(
+        kernels, "is_compiled", lambda name: True
+    )  # what is not, is compiled where it is called
     return stand_in(monkeypatch)
 
 
@@ -30,7 +34,9 @@ def test_the_games_are_those_of_a_match_here_also_when_a_process_is_lost_and_whe
 ) -> None:
     for name, seed in (("a", 1), ("b", 2)):
         save_untrained(tmp_path / f"{name}.ckpt", size=4, seed=seed)
-    players = f"players=[checkpoint={tmp_path}/a.ckpt simulations=4,policy={tmp_path}/b.ckpt,random]"
+    players = (
+        f"players=[checkpoint={tmp_path}/a.ckpt simulations=4,policy={tmp_path}/b.ckpt,random]"
+    )
     settings = (players, "pairs=6", "at_once=2", "report=false")
     played(tmp_path / "here", *settings)
     expected = (tmp_path / "here" / "run" / "games.csv").read_bytes()
@@ -66,7 +72,9 @@ def test_the_games_are_those_of_a_match_here_also_when_a_process_is_lost_and_whe
         ({"workers": 4, "where": "ray", "sprt": SprtConfig(elo1=30.0, every=10)}, 1, 3),
     ],
 )
-def test_a_block_is_as_large_as_leaves_work_for_all(settings: dict[str, Any], meetings: int, expected: int) -> None:
+def test_a_block_is_as_large_as_leaves_work_for_all(
+    settings: dict[str, Any], meetings: int, expected: int
+) -> None:
     assert games_at_once(MatchConfig(**settings), meetings) == expected
 
 
@@ -75,7 +83,13 @@ def test_strength_is_that_which_is_measured_here(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     checkpoint = save_untrained(tmp_path / "net.ckpt", size=3)
-    settings = [f"checkpoint={checkpoint}", "accelerator=cpu", "accelerator.threads=1", "games=8", "positions=24"]
+    settings = [
+        f"checkpoint={checkpoint}",
+        "accelerator=cpu",
+        "accelerator.threads=1",
+        "games=8",
+        "positions=24",
+    ]
     settings += ["simulations=[4]", "json=true", "report=false"]
     found = []
     for name, place in (("here", ["where=here"]), ("there", ["where=ray", "workers=2"])):
@@ -87,7 +101,9 @@ def test_strength_is_that_which_is_measured_here(
     assert found[0] == found[1]
 
 
-def test_a_match_goes_on_here_though_it_was_begun_on_a_cluster(ray: FakeRay, tmp_path: Path) -> None:
+def test_a_match_goes_on_here_though_it_was_begun_on_a_cluster(
+    ray: FakeRay, tmp_path: Path
+) -> None:
     settings = ("players=[random,two_distance]", "board=4", "pairs=2", "report=false")
     played(tmp_path, *settings, "where=ray", "workers=1")
     with as_a_process(tmp_path):

@@ -46,7 +46,10 @@ def test_games_go_into_a_store_once_with_an_account_of_the_rest(capsys: Captured
     again = json.loads(capsys.readouterr().out)
     assert (again["imported"], again["in_store"]) == (0, 6)
     assert list(again["dropped"]) == ["in the store already"]
-    assert json.loads(Path("store/import.json").read_text(encoding="utf-8"))["imports"][1]["imported"] == 0
+    assert (
+        json.loads(Path("store/import.json").read_text(encoding="utf-8"))["imports"][1]["imported"]
+        == 0
+    )
 
 
 def test_games_go_out_to_the_format_of_the_targets_name_or_to_one_by_name(capsys: Captured) -> None:
@@ -55,7 +58,19 @@ def test_games_go_out_to_the_format_of_the_targets_name_or_to_one_by_name(capsys
     out = capsys.readouterr().out
     assert re.search(r"games written to games.hexworld .*\n6 ", out)
     assert "Not said in hexworld" in out
-    assert main(["games", "export", "source=store", "target=out.txt", "format=trmph", "ending=connected"]) == 0
+    assert (
+        main(
+            [
+                "games",
+                "export",
+                "source=store",
+                "target=out.txt",
+                "format=trmph",
+                "ending=connected",
+            ]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     assert re.search(r"games written to out.txt .*\n2 ", out)
     assert "Not written" in out
@@ -89,7 +104,14 @@ def test_a_game_that_cannot_be_read_is_named_and_counted(capsys: Captured) -> No
 def test_stats_are_text_or_json(capsys: Captured) -> None:
     assert main(["games", "stats", f"source={SGF}", "opening_plies=1"]) == 0
     out = capsys.readouterr().out
-    for part in ("plies a game", "5x5 6 (100.0%)", "swap-pieces 2", "Lengths", "Openings", "Players (2)"):
+    for part in (
+        "plies a game",
+        "5x5 6 (100.0%)",
+        "swap-pieces 2",
+        "Lengths",
+        "Openings",
+        "Players (2)",
+    ):
         assert part in out
     assert main(["games", "stats", f"source={SGF}", "json=true", "winner=white"]) == 0
     assert json.loads(capsys.readouterr().out)["winners"] == {"black": 0, "white": 3, "unknown": 0}
@@ -114,7 +136,9 @@ def test_verify_notices_any_byte_of_a_page_that_has_changed(capsys: Captured) ->
     part = Path("store/part-000000.parquet")
     ids = pq.ParquetFile(part).metadata.row_group(0).column(0)
     changed = bytearray(part.read_bytes())
-    changed[ids.data_page_offset + ids.total_compressed_size - 1] ^= 0x10  # the last byte of the ids
+    changed[ids.data_page_offset + ids.total_compressed_size - 1] ^= (
+        0x10  # the last byte of the ids
+    )
     part.write_bytes(changed)
     capsys.readouterr()
     assert main(["games", "verify", "source=store"]) == 2
@@ -135,7 +159,9 @@ def test_a_changed_byte_of_any_column_is_one_line(column: str, capsys: Captured)
     for action in ("verify", "stats"):
         capsys.readouterr()
         assert main(["games", action, "source=store"]) == 2
-        assert re.fullmatch(r"hexlit games: .*part-000000\.parquet: cannot be read .*\n", capsys.readouterr().err)
+        assert re.fullmatch(
+            r"hexlit games: .*part-000000\.parquet: cannot be read .*\n", capsys.readouterr().err
+        )
 
 
 def test_changed_bytes_of_a_journal_are_one_line_or_wrong_games(capsys: Captured) -> None:
@@ -154,7 +180,9 @@ def test_changed_bytes_of_a_journal_are_one_line_or_wrong_games(capsys: Captured
     name = whole.index(b"rollouts")
     Path("other/journal.arrows").write_bytes(whole[:name] + b"\xff" + whole[name + 1 :])
     assert main(["games", "verify", "source=other"]) == 2
-    assert re.fullmatch(r"hexlit games: other/journal\.arrows: cannot be read .*\n", capsys.readouterr().err)
+    assert re.fullmatch(
+        r"hexlit games: other/journal\.arrows: cannot be read .*\n", capsys.readouterr().err
+    )
 
 
 def test_the_first_error_may_end_an_import_and_what_came_before_stays(capsys: Captured) -> None:
@@ -173,13 +201,40 @@ def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Captur
     monkeypatch.setattr(GameStore, "append", full)
     assert main(["games", "import", f"source={SGF}", "target=store"]) == 2
     err = capsys.readouterr().err
-    assert err == "hexlit games: this machine: cannot be read or written (No space left on device)\n"
+    assert (
+        err == "hexlit games: this machine: cannot be read or written (No space left on device)\n"
+    )
 
 
-def test_puzzles_are_written_as_sgf_and_as_a_page_that_hides_the_solutions(checkpoint: Path, capsys: Captured) -> None:
-    assert main(["games", "puzzles", "board=4", "count=5", f"checkpoint={checkpoint}", "target=new", "json=true"]) == 0
-    made, page = json.loads(capsys.readouterr().out)["puzzles"], Path("new/puzzles.html").read_text(encoding="utf-8")
-    assert len(made) == page.count("<details><summary>") == Path("new/puzzles.sgf").read_text().count("(;") == 5
+def test_puzzles_are_written_as_sgf_and_as_a_page_that_hides_the_solutions(
+    checkpoint: Path, capsys: Captured
+) -> None:
+    assert (
+        main(
+            [
+                "games",
+                "puzzles",
+                "board=4",
+                "count=5",
+                f"checkpoint={checkpoint}",
+                "target=new",
+                "json=true",
+            ]
+        )
+        == 0
+    )
+    made, page = (
+        json.loads(capsys.readouterr().out)["puzzles"],
+        Path("new/puzzles.html").read_text(encoding="utf-8"),
+    )
+    assert (
+        len(made)
+        == page.count("<details><summary>")
+        == Path("new/puzzles.sgf").read_text().count("(;")
+        == 5
+    )
     assert main(["solve", "file=new/puzzles.sgf", "move=0", "json=true"]) == 0
-    assert json.loads(capsys.readouterr().out)["winning_moves"] == [format_cell(made[0]["solution"], 4)]
+    assert json.loads(capsys.readouterr().out)["winning_moves"] == [
+        format_cell(made[0]["solution"], 4)
+    ]
     assert main(["games", "import", "source=new/puzzles.sgf", "target=store"]) == 0

@@ -1,4 +1,6 @@
-"""`hexlit COMMAND --help`: what it says is what Hydra composes; its examples run; completion offers nothing else."""
+"""`hexlit COMMAND --help`: what it says is what Hydra composes;
+its examples run; completion offers nothing else.
+"""
 
 import inspect
 import os
@@ -32,17 +34,25 @@ def _width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_help_all_names_every_setting_with_its_value_meaning_and_words(line: str, capsys: Captured) -> None:
+def test_help_all_names_every_setting_with_its_value_meaning_and_words(
+    line: str, capsys: Captured
+) -> None:
     command, *arguments = line.split()
     assert main([command, *arguments, "--help", "all"]) == 0
     out = capsys.readouterr().out
     found = taken(command, arguments)
-    assert [name for name in {one.section for one in found.settings} - {""} if not found.sections[name]] == []
+    assert [
+        name for name in {one.section for one in found.settings} - {""} if not found.sections[name]
+    ] == []
     for setting in found.settings:
         assert setting.meaning, setting
-        told = re.search(rf"^  {re.escape(setting.key)}:.*\n(?:(?: {{5,}}).*\n)*", out, re.MULTILINE)
+        told = re.search(
+            rf"^  {re.escape(setting.key)}:.*\n(?:(?: {{5,}}).*\n)*", out, re.MULTILINE
+        )
         assert told is not None, setting
-        assert [word for word in setting.choices if word not in " ".join(told.group().split())] == []
+        assert [
+            word for word in setting.choices if word not in " ".join(told.group().split())
+        ] == []
     with hydra_initialized():
         config = composed("bench_task" if line == "bench task=forecast" else command, arguments)
     assert {*map(str, config)} - {"hydra"} <= {one.key.partition(".")[0] for one in found.settings}
@@ -70,7 +80,12 @@ def test_no_line_is_wider_than_the_terminal(
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_examples_and_every_option_a_word(command: str) -> None:
     found = taken(command)
-    assert [f"{group.name}={one}" for group in found.groups for one, text in group.options.items() if not text] == []
+    assert [
+        f"{group.name}={one}"
+        for group in found.groups
+        for one, text in group.options.items()
+        if not text
+    ] == []
     assert 2 <= len(found.examples) <= 5
 
 
@@ -82,7 +97,9 @@ def test_every_command_has_examples_and_every_option_a_word(command: str) -> Non
         ("classify", {"classify", "machine"}, {"hex", "quick", "forecast"}),
     ],
 )
-def test_the_sweeps_that_are_offered_suit_the_task(task: str, sweeps: set[str], others: set[str]) -> None:
+def test_the_sweeps_that_are_offered_suit_the_task(
+    task: str, sweeps: set[str], others: set[str]
+) -> None:
     groups = {group.name: group for group in taken("train", [f"task={task}"]).groups}
     assert sweeps <= {*groups["sweep"].options}
     assert not others & {*groups["sweep"].options}
@@ -91,7 +108,9 @@ def test_the_sweeps_that_are_offered_suit_the_task(task: str, sweeps: set[str], 
 
 def test_a_folder_of_the_users_own_counts(tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "net").mkdir()
-    (tmp_path / "net" / "mine.yaml").write_text("# hexlit train net=mine     (a network of mine)\nchannels: 24\n")
+    (tmp_path / "net" / "mine.yaml").write_text(
+        "# hexlit train net=mine     (a network of mine)\nchannels: 24\n"
+    )
     assert main(["train", "--config-dir", str(tmp_path), "net=mine", "--help", "net"]) == 0
     out = capsys.readouterr().out
     assert "* mine" in out
@@ -118,14 +137,28 @@ def test_its_examples_run(name: str, tmp_path: Path, capsys: Captured) -> None:
         if command == "report" and "=" not in "".join(arguments[:1]):
             for folder in arguments[:1]:
                 (tmp_path / folder).mkdir(parents=True)
-        assert main([command, *(word for word in arguments if word != "--multirun"), "--cfg=job"]) == 0, example
+        assert (
+            main([command, *(word for word in arguments if word != "--multirun"), "--cfg=job"]) == 0
+        ), example
         captured = capsys.readouterr()
         assert captured.err == "", example
         assert OmegaConf.create(captured.out), example
 
 
 def test_the_settings_of_the_command_line_are_shown(capsys: Captured) -> None:
-    assert main(["train", "experiment=hex7", "optimizer.lr=0.015", "seed=1,2", "+best=runs/quick", "--help"]) == 0
+    assert (
+        main(
+            [
+                "train",
+                "experiment=hex7",
+                "optimizer.lr=0.015",
+                "seed=1,2",
+                "+best=runs/quick",
+                "--help",
+            ]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     assert re.search(r"^  optimizer.lr: 0.015 +Learning rate at its highest\.$", out, re.MULTILINE)
     assert re.search(r"^  board: 7 ", out, re.MULTILINE)
@@ -134,7 +167,9 @@ def test_the_settings_of_the_command_line_are_shown(capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize("name", ["sampler", "pruner", "launcher", "hydra/sweeper"])
-def test_a_group_of_hydra_is_told_with_the_settings_of_each_option(name: str, capsys: Captured) -> None:
+def test_a_group_of_hydra_is_told_with_the_settings_of_each_option(
+    name: str, capsys: Captured
+) -> None:
     assert main(["train", "--help", name]) == 0
     out = capsys.readouterr().out
     (group,) = [one for one in taken("train").groups if one.is_called(name)]
@@ -154,7 +189,9 @@ def test_every_value_of_a_pruner_is_an_argument_of_its_class_and_has_a_meaning()
             overrides = ["hydra/sweeper=optuna", f"hydra/sweeper/pruner={option}"]
             target = composed("train", overrides).hydra.sweeper.pruner._target_
         known = inspect.signature(getattr(optuna.pruners, target.rpartition(".")[2])).parameters
-        assert {one.key.removeprefix("hydra.sweeper.pruner.").partition(".")[0] for one in own} <= {*known}
+        assert {one.key.removeprefix("hydra.sweeper.pruner.").partition(".")[0] for one in own} <= {
+            *known
+        }
         assert [one.key for one in own if not one.meaning] == []
 
 
@@ -166,7 +203,9 @@ def test_neither_help_nor_completion_imports_anything_heavy() -> None:
         f"print([*early, *(name for name in {HEAVY} if name in sys.modules)])"
     )
     environment = {**os.environ, "COMP_LINE": "hexlit train task=forecast net."}
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
     assert run.stdout.splitlines()[-1] == "[]"
     assert "net.kind=" in run.stdout.splitlines()[-2]
 
@@ -175,10 +214,22 @@ def test_neither_help_nor_completion_imports_anything_heavy() -> None:
     ("line", "offered", "not_offered"),
     [
         ("solve ", {"board=", "moves=", "json="}, {"net=", "hydra.", "accelerator=", "action="}),
-        ("train ", {"experiment=", "optimizer.", "optimizer=", "seed="}, {"hydra.", "hydra/sweeper=", "output="}),
-        ("train hydra", {"hydra.", "hydra/sweeper=", "hydra/launcher="}, {"hydra/help=", "hydra/env="}),
+        (
+            "train ",
+            {"experiment=", "optimizer.", "optimizer=", "seed="},
+            {"hydra.", "hydra/sweeper=", "output="},
+        ),
+        (
+            "train hydra",
+            {"hydra.", "hydra/sweeper=", "hydra/launcher="},
+            {"hydra/help=", "hydra/env="},
+        ),
         ("train net=", {"net=small", "net=se"}, {"net=hex"}),
-        ("train hydra.sweeper.", {"hydra.sweeper.n_trials=", "hydra.sweeper.sampler.", "hydra.sweeper.pruner."}, set()),
+        (
+            "train hydra.sweeper.",
+            {"hydra.sweeper.n_trials=", "hydra.sweeper.sampler.", "hydra.sweeper.pruner."},
+            set(),
+        ),
         (
             "train hydra/sweeper=optuna hydra/sweeper/sampler=qmc hydra.sweeper.sampler.",
             {"hydra.sweeper.sampler.qmc_type="},
@@ -186,7 +237,11 @@ def test_neither_help_nor_completion_imports_anything_heavy() -> None:
         ),
         ("train --help s", {"sampler", "sweeper", "sweep", "seed"}, {"launcher"}),
         ("train accelerator.device=", {"accelerator.device=cuda"}, {"accelerator.device=cuda:N"}),
-        ("train task=forecast data.calendar=", {"data.calendar=[weekday]"}, {"data.calendar=[hour]weekday"}),
+        (
+            "train task=forecast data.calendar=",
+            {"data.calendar=[weekday]"},
+            {"data.calendar=[hour]weekday"},
+        ),
         ("games export format=h", {"format=hexworld", "format=htp"}, {"format=sgf"}),
         ("train task=forecast net.", {"net.kind="}, {"net.channels="}),
         ("games ", {"import", "verify"}, {"source=", "action="}),
@@ -213,10 +268,14 @@ def test_completion_names_files_where_a_setting_is_one(tmp_path: Path) -> None:
 
 def test_completion_knows_the_blocks_of_other_packages(tmp_path: Path) -> None:
     with package(tmp_path / "site", SEPARABLE):
-        assert candidates("train", [], "net.block=") == [f"net.block={one}" for one in (*BLOCKS, "separable")]
+        assert candidates("train", [], "net.block=") == [
+            f"net.block={one}" for one in (*BLOCKS, "separable")
+        ]
     assert candidates("train", [], "net.block=s") == []
 
 
 def test_the_reference_is_that_of_the_code() -> None:
     kept = reference.TARGET.read_text(encoding="utf-8") if reference.TARGET.is_file() else ""
-    assert kept == reference.page(), f"docs/reference.md is older than the code: run {reference.COMMAND}"
+    assert kept == reference.page(), (
+        f"docs/reference.md is older than the code: run {reference.COMMAND}"
+    )

@@ -42,10 +42,14 @@ class Gui:
 
 def started(*overrides: str) -> "subprocess.Popen[bytes]":
     # Whoever runs the tests in the background has SIGINT ignored, and so would the program.
-    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import runpy; "
+    listen = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import runpy; "
+    )
     listen += "runpy.run_module('hexlit', run_name='__main__', alter_sys=True)"
     command = [sys.executable, "-c", listen, "htp", *overrides]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 @contextmanager
@@ -68,7 +72,13 @@ def hexlit_htp(*overrides: str) -> Iterator[Gui]:
 
 def test_a_session_as_hexgui_leads_it() -> None:
     with hexlit_htp(*ROLLOUTS, "swap=true") as gui:
-        for line in ("name", "hexgui-analyze_commands", "boardsize 5 5", "clear_board", "play black d2"):
+        for line in (
+            "name",
+            "hexgui-analyze_commands",
+            "boardsize 5 5",
+            "clear_board",
+            "play black d2",
+        ):
             assert gui.ask(line).startswith("= ")
         assert gui.ask("version") == f"= {__version__}\n\n"
         assert gui.ask("play white c3") == "= \n\n"
@@ -79,7 +89,8 @@ def test_a_session_as_hexgui_leads_it() -> None:
         assert gui.ask("undo") == "= \n\n"
         assert gui.ask(f"play black {move[1]}") == "= \n\n"
 
-        # The swap: HexGui never sends it, but clears the board and plays all stones again, row by row.
+        # The swap: HexGui never sends it, but clears the board and plays all stones again, row by
+        # row.
         gui.send("clear_board", "play white b4", "play black c5", "showboard")
         replayed = [gui.block() for _ in range(4)][-1]
         assert "    4 . O . . . 4\n     5 . . X . . 5\n" in replayed
@@ -122,7 +133,9 @@ def test_thinking_goes_on_until_it_is_interrupted() -> None:
         assert re.fullmatch(r"= [a-g][1-7]\n\n", gui.block())
 
 
-def test_a_checkpoint_of_one_size_plays_on_every_other_and_swaps_as_it_was_trained(tmp_path: Path) -> None:
+def test_a_checkpoint_of_one_size_plays_on_every_other_and_swaps_as_it_was_trained(
+    tmp_path: Path,
+) -> None:
     save_untrained(tmp_path / "checkpoints" / "last.ckpt", seed=1, size=4, swap=True)
     with hexlit_htp(
         f"checkpoint={tmp_path}", "accelerator=cpu", "accelerator.threads=1", "search.simulations=8"
@@ -136,7 +149,9 @@ def test_a_checkpoint_of_one_size_plays_on_every_other_and_swaps_as_it_was_train
 
 def test_it_goes_quietly_when_the_other_side_is_gone_or_at_ctrl_c() -> None:
     gone, interrupted, early = started(*ROLLOUTS), started(*ROLLOUTS), started(*ROLLOUTS)
-    assert Gui(early).ask("name") == "= hexlit\n\n"  # answered while everything else is still being imported
+    assert (
+        Gui(early).ask("name") == "= hexlit\n\n"
+    )  # answered while everything else is still being imported
     early.send_signal(signal.SIGINT)
     for process in (gone, interrupted):
         assert Gui(process).ask("genmove b").startswith("= ")
@@ -150,7 +165,11 @@ def test_it_goes_quietly_when_the_other_side_is_gone_or_at_ctrl_c() -> None:
     assert (gone.wait(100), interrupted.returncode) == (0, 130)
     assert out == b""
     for text in (said, err):
-        assert text.decode().splitlines()[-1].startswith("hexlit htp: player=rollouts is ready on 11x11 after ")
+        assert (
+            text.decode()
+            .splitlines()[-1]
+            .startswith("hexlit htp: player=rollouts is ready on 11x11 after ")
+        )
     out, err = early.communicate(timeout=100)
     assert (early.returncode, out) == (130, b"")
     assert b"Traceback" not in err

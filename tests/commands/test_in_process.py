@@ -43,7 +43,11 @@ def state() -> dict[str, Any]:
         "argv": list(sys.argv),
         "filters": list(warnings.filters),
         "log": [list(logging.getLogger("hexlit").handlers), logging.getLogger("hexlit").level],
-        "draws": [random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()],  # type: ignore[index]  # noqa: NPY002
+        "draws": [
+            random.getstate(),
+            np.random.get_state()[1].tolist(),  # type: ignore[index]  # noqa: NPY002
+            torch.get_rng_state().tolist(),
+        ],
         "threads": torch.get_num_threads(),
         "kernels": kernel_threads(),
         "products": torch.get_float32_matmul_precision(),
@@ -92,7 +96,9 @@ def test_the_callers_own_hydra_stays() -> None:
         assert compose("train", ["board=5"]).board == 5
 
 
-def test_the_folder_has_a_log_and_warnings_go_the_callers_way(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_folder_has_a_log_and_warnings_go_the_callers_way(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def task(settings: Any, command: Composed) -> Path:
         logging.getLogger("hexlit.some").info("a detail")
         logging.getLogger("hexlit.some").warning("a warning")
@@ -103,17 +109,24 @@ def test_the_folder_has_a_log_and_warnings_go_the_callers_way(caplog: pytest.Log
     said = (folder / "train.log").read_text(encoding="utf-8")
     assert "a detail" in said
     assert "a warning" in said
-    assert [record.message for record in caplog.records if record.levelname == "WARNING"] == ["a warning"]
+    assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [
+        "a warning"
+    ]
 
 
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("trainer.max_epoch=3", "unknown key 'trainer.max_epoch': did you mean 'trainer.max_epochs'"),
+        (
+            "trainer.max_epoch=3",
+            "unknown key 'trainer.max_epoch': did you mean 'trainer.max_epochs'",
+        ),
         ("--multirun", "LexerNoViableAlt"),
     ],
 )
-def test_mistakes_are_told_in_one_line(argument: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_told_in_one_line(
+    argument: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         train(disturb, [argument])
     assert "\n" not in str(caught.value)

@@ -23,7 +23,9 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def start_instead(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     monkeypatch.setattr(
-        kernels, "Child", lambda _, **settings: Child([sys.executable, "-c", program], tied=False, **settings)
+        kernels,
+        "Child",
+        lambda _, **settings: Child([sys.executable, "-c", program], tied=False, **settings),
     )
 
 
@@ -95,8 +97,12 @@ RolloutPlayer(simulations=9).choose(np.zeros((2, 16), np.int8), np.ones(2, np.in
 @pytest.mark.parametrize("name", USES)
 def test_what_a_set_is_for_compiles_nothing_more(name: str, tmp_path: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-m", "hexlit.commands.kernels", name], check=True, env=environment)
+    subprocess.run(
+        [sys.executable, "-m", "hexlit.commands.kernels", name], check=True, env=environment
+    )
     before = set(tmp_path.rglob("*.nbc"))
     assert before
-    subprocess.run([sys.executable, "-c", f"import numpy as np\n{USES[name]}"], check=True, env=environment)
+    subprocess.run(
+        [sys.executable, "-c", f"import numpy as np\n{USES[name]}"], check=True, env=environment
+    )
     assert set(tmp_path.rglob("*.nbc")) == before

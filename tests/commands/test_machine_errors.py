@@ -33,7 +33,10 @@ def test_a_full_disk_names_the_file_that_was_to_be_written(tmp_path: Path) -> No
     path = tmp_path / "map.json"
     with pytest.raises(OSError, match="No space left") as raised, replacing(path):
         Path("/dev/full").write_bytes(b"content")
-    assert str(machine_error(raised.value)) == f"{path}: cannot be read or written (No space left on device)"
+    assert (
+        str(machine_error(raised.value))
+        == f"{path}: cannot be read or written (No space left on device)"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -44,12 +47,16 @@ def test_a_place_that_cannot_be_written_is_one_line(capfd: pytest.CaptureFixture
     assert re.fullmatch(r"hexlit export: /proc/.*: cannot be read or written \(.*\)\n", err), err
 
 
-def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(tmp_path: Path) -> None:
+def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "run"
     run_folder.claim(folder)
     try:
         shutil.rmtree(folder)
-        with pytest.raises(UsageError, match="the folder was removed while this command was at work in it"):
+        with pytest.raises(
+            UsageError, match="the folder was removed while this command was at work in it"
+        ):
             run_folder.check()
         folder.mkdir()
         (folder / ".lock").touch()  # another one's
@@ -72,7 +79,9 @@ GARBAGE = [
 
 @pytest.mark.parametrize("content", GARBAGE, ids=lambda content: repr(content[:20]))
 @pytest.mark.parametrize("table", ["phases.csv", "steps.csv"])
-def test_garbage_in_a_table_of_the_run_is_refused_in_one_line(table: str, content: bytes, tmp_path: Path) -> None:
+def test_garbage_in_a_table_of_the_run_is_refused_in_one_line(
+    table: str, content: bytes, tmp_path: Path
+) -> None:
     path = tmp_path / table
     path.write_bytes(content)
     if table == "steps.csv" and content.startswith((b"epoch,phase\n1", b"\n\n")):
@@ -94,12 +103,18 @@ print(jit.FOLDER)
 
 
 def test_a_cache_that_cannot_be_written_is_warned_of_once_and_done_without(tmp_path: Path) -> None:
-    """A file stands where its folder would be. The result is kept for this process and those it starts."""
+    """A file stands where its folder would be.
+    The result is kept for this process and those it starts.
+    """
     (tmp_path / "cache").write_text("")
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
     run = subprocess.run(
-        [sys.executable, "-c", WITHOUT_CACHE], capture_output=True, text=True, check=False, env=environment
+        [sys.executable, "-c", WITHOUT_CACHE],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
     )
     assert run.returncode == 0, run.stderr
     assert run.stderr.count("this cache cannot be written") == 1
@@ -125,7 +140,9 @@ def test_too_little_shared_memory_is_one_line(message: str) -> None:
             raise RuntimeError("Please call `iter(combined_loader)` first.")
     except RuntimeError as error:
         mistake = mistake_of_task(error)
-    assert str(mistake).startswith("accelerator.workers: the loading processes lack shared memory; set ")
+    assert str(mistake).startswith(
+        "accelerator.workers: the loading processes lack shared memory; set "
+    )
     circle = RuntimeError("another")
     circle.__context__ = RuntimeError("first")
     circle.__context__.__context__ = circle

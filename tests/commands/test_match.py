@@ -29,7 +29,11 @@ TINY = ["accelerator=cpu", "accelerator.threads=1", "hydra.run.dir=run"]
 def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("nets")
     save_untrained(folder / "a.ckpt", size=4, seed=1)
-    save_untrained(folder / "runs" / "hex4" / "2026-01-31_12-00-00_abc" / "checkpoints" / "best.ckpt", size=4, seed=2)
+    save_untrained(
+        folder / "runs" / "hex4" / "2026-01-31_12-00-00_abc" / "checkpoints" / "best.ckpt",
+        size=4,
+        seed=2,
+    )
     return folder
 
 
@@ -69,25 +73,42 @@ def test_checkpoints_folders_and_policies_meet_and_everything_of_it_is_kept(matc
     for first in names:
         for second in names:
             if first != second:
-                openings = [row["moves"][:5] for row in rows if (row["black"], row["white"]) == (first, second)]
-                assert len(openings) == len(set(openings)) == 8, "E5: both colours, no opening twice"
+                openings = [
+                    row["moves"][:5]
+                    for row in rows
+                    if (row["black"], row["white"]) == (first, second)
+                ]
+                assert len(openings) == len(set(openings)) == 8, (
+                    "E5: both colours, no opening twice"
+                )
     games = [as_record(game) for game in read_sgf((match / "games.sgf").read_text().splitlines())]  # type: ignore[arg-type]
-    as_read = [(game.black, game.white, game.winner, format_moves(game.moves.tolist(), 4)) for game in games]
+    as_read = [
+        (game.black, game.white, game.winner, format_moves(game.moves.tolist(), 4))
+        for game in games
+    ]
     assert sorted(as_read) == sorted(
-        (row["black"], row["white"], 1 if row["winner"] == "black" else -1, row["moves"]) for row in rows
+        (row["black"], row["white"], 1 if row["winner"] == "black" else -1, row["moves"])
+        for row in rows
     )
     assert not [path for path in match.rglob("*") if path.name.endswith(".tmp")]
 
 
 @pytest.mark.row("A25")
-def test_one_seed_is_one_match_and_another_seed_another(nets: Path, match: Path, tmp_path: Path) -> None:
+def test_one_seed_is_one_match_and_another_seed_another(
+    nets: Path, match: Path, tmp_path: Path
+) -> None:
     played(tmp_path / "again", three_players(nets), "pairs=8", "at_once=5")
-    assert (tmp_path / "again" / "run" / "games.csv").read_bytes() == (match / "games.csv").read_bytes()
+    assert (tmp_path / "again" / "run" / "games.csv").read_bytes() == (
+        match / "games.csv"
+    ).read_bytes()
     played(tmp_path / "other", three_players(nets), "pairs=8", "at_once=5", "seed=2")
-    assert (tmp_path / "other" / "run" / "games.csv").read_bytes() != (match / "games.csv").read_bytes()
+    assert (tmp_path / "other" / "run" / "games.csv").read_bytes() != (
+        match / "games.csv"
+    ).read_bytes()
 
 
-# Plays a match and kills its own process, which nothing can catch, when COUNT pairs of games are on disk.
+# Plays a match and kills its own process, which nothing can catch, when COUNT pairs of games are on
+# disk.
 KILLER = """
 import os, signal, sys
 from hexlit.arena.tournament import GameLog
@@ -109,8 +130,12 @@ sys.exit(main(arguments))
 """
 
 
-def test_a_match_that_is_killed_goes_on_and_ends_as_it_would_have(nets: Path, match: Path, tmp_path: Path) -> None:
-    run = run_apart(KILLER, "21", *TINY, three_players(nets), "pairs=8", "at_once=5", folder=tmp_path)
+def test_a_match_that_is_killed_goes_on_and_ends_as_it_would_have(
+    nets: Path, match: Path, tmp_path: Path
+) -> None:
+    run = run_apart(
+        KILLER, "21", *TINY, three_players(nets), "pairs=8", "at_once=5", folder=tmp_path
+    )
     assert run.returncode == -signal.SIGKILL, run.stderr
     folder = tmp_path / "run"
     path = folder / "games.csv"
@@ -126,19 +151,24 @@ def test_a_match_that_is_killed_goes_on_and_ends_as_it_would_have(nets: Path, ma
     assert found["players"] == wanted["players"]
     with as_a_process(tmp_path):
         assert main([f"resume={folder}"]) == 0
-    assert json.loads((folder / "match.json").read_text())["games_per_second"] == 0, "nothing is left to play"
+    assert json.loads((folder / "match.json").read_text())["games_per_second"] == 0, (
+        "nothing is left to play"
+    )
 
 
 def test_a_sequential_test_stops_a_match_that_is_decided(nets: Path, tmp_path: Path) -> None:
     """Search on a small board beats random play even without a trained network."""
     players = f"players=[checkpoint={nets}/a.ckpt simulations=60,random]"
-    document = played(tmp_path, players, "pairs=100", "sprt.every=8", "sprt.elo1=100", "sprt.elo0=0")
+    document = played(
+        tmp_path, players, "pairs=100", "sprt.every=8", "sprt.elo1=100", "sprt.elo0=0"
+    )
     assert document["sprt"]["accepted"] == "elo1"
     assert sum(document["sprt"]["pairs"]) == document["pairs"] < 100
     assert document["pairs"] % 8 == 0
 
 
-# A program that speaks just enough HTP to play: the lowest empty cell, and from its third game on nothing at all.
+# A program that speaks just enough HTP to play: the lowest empty cell, and from its third game on
+# nothing at all.
 FOREIGN = """
 import sys
 
@@ -179,7 +209,9 @@ def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path)
         *(f"checkpoint={nets}/a.ckpt simulations=4", "rollouts simulations=20 playouts=2"),
         *("two_distance depth=1", "solver", f"name=foreign htp={sys.executable} {script}"),
     ]
-    document = played(tmp_path, f"players=[{','.join(kinds)}]", "pairs=2", "board=3", "anchor=foreign")
+    document = played(
+        tmp_path, f"players=[{','.join(kinds)}]", "pairs=2", "board=3", "anchor=foreign"
+    )
     names = {player["name"] for player in document["players"]}
     assert names == {"a@4", "rollouts@20-playouts2", "two_distance-depth1", "solver", "foreign"}
     assert document["games"] == 10 * 4
@@ -188,14 +220,18 @@ def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path)
     best = document["players"][0]
     assert best["wins"] >= 10
     foreign = next(player for player in document["players"] if player["name"] == "foreign")
-    assert (foreign["games"], foreign["played"]["games"]) == (16, 8), "a pair with a forfeit is no comparison"
+    assert (foreign["games"], foreign["played"]["games"]) == (16, 8), (
+        "a pair with a forfeit is no comparison"
+    )
 
 
 @pytest.mark.row("E17")
 def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
     nets: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The solver takes what wins; SGF, import and report know the swap, and an interrupted match continues."""
+    """The solver takes what wins; SGF, import and report know the swap,
+    and an interrupted match continues.
+    """
     script = tmp_path / "foreign.py"
     script.write_text(FOREIGN.replace("games == 3", "False"))
     kinds = [
@@ -204,15 +240,22 @@ def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
     ]
     settings = (f"players=[{','.join(kinds)}]", "pairs=3", "board=3", "swap=true", "mode=gauntlet")
     document = played(tmp_path, *settings)
-    assert (document["swap"], document["openings"]) == (True, {"count": 3, "plies": 1, "balanced": True})
+    assert (document["swap"], document["openings"]) == (
+        True,
+        {"count": 3, "plies": 1, "balanced": True},
+    )
     folder = tmp_path / "run"
     rows = rows_of(folder / "games.csv")
     for row in rows:
         board = GameBoard(3, swap=True, moves=row["moves"])
-        assert row["ending"] == "forfeited" or {1: "black", -1: "white"}[board.winner] == row["winner"]
+        assert (
+            row["ending"] == "forfeited" or {1: "black", -1: "white"}[board.winner] == row["winner"]
+        )
         if row["white"] == "solver":
             first, second, *_ = row["moves"].split()
-            assert (second == "swap-pieces") == solved_openings(3)[parse_cell(first, 3)], "E5: and so it wins"
+            assert (second == "swap-pieces") == solved_openings(3)[parse_cell(first, 3)], (
+                "E5: and so it wins"
+            )
             assert row["winner"] == "white"
     swaps = sum("swap-pieces" in row["moves"] for row in rows)
     assert document["swaps"] == swaps > 0
@@ -222,7 +265,10 @@ def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
     assert "by the swap rule: not to be compared" in out
     assert "by the swap rule" in (folder / "report.html").read_text()
     with as_a_process(tmp_path):
-        assert cli.main(["games", "import", "source=run/games.sgf", "target=store", "duplicates=keep"]) == 0
+        assert (
+            cli.main(["games", "import", "source=run/games.sgf", "target=store", "duplicates=keep"])
+            == 0
+        )
         capfd.readouterr()
         assert cli.main(["games", "stats", "source=store", "json=true"]) == 0
     assert json.loads(capfd.readouterr().out)["swaps"]["swap-pieces"] == swaps
@@ -250,7 +296,9 @@ def test_json_is_json_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     assert json.loads(capfd.readouterr().out) == document
 
 
-def test_several_leaves_of_a_tree_need_no_more_games_than_there_are(nets: Path, tmp_path: Path) -> None:
+def test_several_leaves_of_a_tree_need_no_more_games_than_there_are(
+    nets: Path, tmp_path: Path
+) -> None:
     players = f"players=[checkpoint={nets}/a.ckpt simulations=8,random]"
     assert played(tmp_path, players, "pairs=1", "search.leaves=4")["games"] == 2
 

@@ -1,4 +1,5 @@
-"""Mistakes on the command line: one line that names what is wrong, exit code 2, and no folder of a run.
+"""Mistakes on the command line: one line that names what is wrong, exit code 2, and no folder of a
+run.
 
 Ranges and words of single settings are checked for all of them in tests/test_settings.py.
 """
@@ -39,7 +40,10 @@ MISTAKES = [
     ("games export source=SGF", "target has no value: add target=FILE"),
     ("games import source=nowhere target=store", "source=nowhere: there is no such file or folder"),
     ("games import source=empty target=store", "source=empty: no file in it has games"),
-    ("games import source=void.sgf target=store", "source=void.sgf: there are no games that can be read"),
+    (
+        "games import source=void.sgf target=store",
+        "source=void.sgf: there are no games that can be read",
+    ),
     ("games import source=picture.png target=store", "formats are sgf"),
     ("games import source=damaged target=store", "part-000000.parquet: cannot be read"),
     ("games export source=SGF target=x.pdf", "target=x.pdf: its name does not tell the format"),
@@ -47,23 +51,47 @@ MISTAKES = [
     ("games show source=SGF game=7", "game=7: 6 games are there"),
     ("games show source=SGF ply=17", "ply=17: the game has 16 moves"),
     ("games show source=SGF json=true", "json=true: show draws"),
-    ("games show source=SGF review=true", "review=true: the review is part of the page; add html=FILE"),
+    (
+        "games show source=SGF review=true",
+        "review=true: the review is part of the page; add html=FILE",
+    ),
     ("games show source=SGF checkpoint=x.ckpt", "add review=true html=FILE"),
     ("games show source=SGF html=notes.txt/x.html", "notes.txt: cannot be read or written"),
-    ("games show source=SGF html=x.html review=true checkpoint=no.ckpt", "checkpoint=no.ckpt: there is no such file"),
+    (
+        "games show source=SGF html=x.html review=true checkpoint=no.ckpt",
+        "checkpoint=no.ckpt: there is no such file",
+    ),
     ("htp player=rollouts checkpoint=x.ckpt", "no network plays; leave one out"),
     ("match players=[random]", "a match needs two or more"),
-    ("match players=[random,solver]", "board has no value: none of the players is a network, so add board=N"),
+    (
+        "match players=[random,solver]",
+        "board has no value: none of the players is a network, so add board=N",
+    ),
     ("match players=[random,rnadom]", "names no kind of player"),
-    ("match 'players=[random,checkpoint=NET simulations=0]'", "players: net@0: search.simulations=0"),
+    (
+        "match 'players=[random,checkpoint=NET simulations=0]'",
+        "players: net@0: search.simulations=0",
+    ),
     (f"{MATCH} board=3 pairs=1000", "1000 openings: a 3x3 board has 36"),
     (f"{MATCH} board=2", "openings.plies=2: on a 2x2 board an opening has 1 to 1"),
     (f"{MATCH} anchor=c", "anchor=c: there is no such player"),
-    ("match board=3 players=[random,rollouts,solver] sprt.elo1=5", "the test is between two players"),
-    ("match board=3 pairs=2 'players=[random,move_timeout=nan htp=cat]'", "move_timeout=nan: must be above 0"),
-    ("match swap=true openings.plies=2", "openings.plies=2: with swap=true an opening is one move; leave it out"),
+    (
+        "match board=3 players=[random,rollouts,solver] sprt.elo1=5",
+        "the test is between two players",
+    ),
+    (
+        "match board=3 pairs=2 'players=[random,move_timeout=nan htp=cat]'",
+        "move_timeout=nan: must be above 0",
+    ),
+    (
+        "match swap=true openings.plies=2",
+        "openings.plies=2: with swap=true an opening is one move; leave it out",
+    ),
     (f"{MATCH} board=5 swap=true", "50 openings: a 5x5 board has 13 of 1 plies"),
-    ("match board=4 players=[random,htp=gnuhex] where=ray", "players: gnuhex is a program of this machine; leave out"),
+    (
+        "match board=4 players=[random,htp=gnuhex] where=ray",
+        "players: gnuhex is a program of this machine; leave out",
+    ),
     (f"{MATCH} workers=4", "workers=4: where=here uses no cluster; add where=ray"),
     ("monitor pid=1 run=here", "pid=1, run=here: name one of the two"),
     ("monitor pid=999999999", "pid=999999999: there is no such process"),
@@ -73,20 +101,35 @@ MISTAKES = [
     ("solve 5", "5: settings are written KEY=VALUE; did you mean board=5?"),
     ("train quick", "did you mean experiment=quick or sweep=quick?"),
     ("bench forward", "forward: settings are written KEY=VALUE; did you mean what=forward?"),
-    ("games import void.sgf", "void.sgf: settings are written KEY=VALUE; did you mean source=void.sgf?"),
+    (
+        "games import void.sgf",
+        "void.sgf: settings are written KEY=VALUE; did you mean source=void.sgf?",
+    ),
     ("solve board=3 moves=ä1", "move 'ä1': a move on a 3x3 board is"),
     ("solve --config-name=match", "--config-name=match: each command has its configuration"),
     ("solve -cn match", "-cn: each command has its configuration"),
-    ("train trainer=ddp", "trainer=ddp: trainer is a section; set its keys, such as trainer.KEY=VALUE"),
+    (
+        "train trainer=ddp",
+        "trainer=ddp: trainer is a section; set its keys, such as trainer.KEY=VALUE",
+    ),
     ("train callbacks=rich", "callbacks=rich: callbacks is a section"),
     ("train net.blocks=6", "net.blocks=6: must be a list, such as net.blocks=[6]"),
     ("train net=typo", "net=typo: there is no such option; choose from"),
     ("train batch_size=32", "unknown key 'batch_size': did you mean 'accelerator.train_batch'?"),
-    ("train optimizer.learning_rate=1", "unknown key 'optimizer.learning_rate': did you mean 'optimizer.lr'?"),
-    ("train trainer.max_epochs=ä", "trainer.max_epochs='ä': Value 'ä' of type 'str' could not be converted to Integer"),
+    (
+        "train optimizer.learning_rate=1",
+        "unknown key 'optimizer.learning_rate': did you mean 'optimizer.lr'?",
+    ),
+    (
+        "train trainer.max_epochs=ä",
+        "trainer.max_epochs='ä': Value 'ä' of type 'str' could not be converted to Integer",
+    ),
     ("train --config-dir yaml net=mine", "yaml/net/mine.yaml line 2: expected ',' or ']'"),
     ("train resume=higher", "resume=higher/one"),
-    ("games stats source=[über/x,b]", "cannot be read; put texts in quotes, as in source=['über/x','b']"),
+    (
+        "games stats source=[über/x,b]",
+        "cannot be read; put texts in quotes, as in source=['über/x','b']",
+    ),
     ("games stats source=über/x", "source=über/x: there is no such file or folder"),
     ("export checkpoint=a=b/r", "checkpoint=a=b/r: there is no such file"),
     ("plan rates=nowhere", "rates=nowhere: has no figures of what=pace"),
@@ -115,46 +158,87 @@ MISTAKES = [
     ("solve file=game.sgf moves=a1", "give one of the two"),
     ("solve file=large.sgf", "a board of 11; positions are solved up to 8"),
     ("strength checkpoint=x simulations=[]", "simulations=[]"),
-    ("strength checkpoint=NET json=true markdown=true", "json=true markdown=true: choose one of them"),
+    (
+        "strength checkpoint=NET json=true markdown=true",
+        "json=true markdown=true: choose one of them",
+    ),
     ("strength checkpoint=NET board=9", "board=9: positions are solved on boards of 3 to 8"),
     ("strength checkpoint=NET board=8 what=perfect", "board=8: what=perfect needs 3 rows or more"),
-    ("train board=9 evaluation.perfect_pairs=5", "evaluation.perfect_pairs=5: needs a board of 3 to 7 rows, not of 9"),
+    (
+        "train board=9 evaluation.perfect_pairs=5",
+        "evaluation.perfect_pairs=5: needs a board of 3 to 7 rows, not of 9",
+    ),
     ("strength checkpoint=NET output=/dev/null/x", "/dev/null/x: no run can be kept here"),
-    ("strength checkpoint=NET what=search where=ray", "where=ray: what=search measures the speed of this machine"),
-    ("strength checkpoint=NET where=ray accelerator=cuda", "accelerator.device=cuda: with ray.gpus=0 tasks compute on"),
-    ("train --help optimiser", "--help optimiser: no setting, section or group of this command: did you mean 'optim"),
+    (
+        "strength checkpoint=NET what=search where=ray",
+        "where=ray: what=search measures the speed of this machine",
+    ),
+    (
+        "strength checkpoint=NET where=ray accelerator=cuda",
+        "accelerator.device=cuda: with ray.gpus=0 tasks compute on",
+    ),
+    (
+        "train --help optimiser",
+        "--help optimiser: no setting, section or group of this command: did you mean 'optim",
+    ),
     ("train --help hex7", "it is an option: hexlit train experiment=hex7"),
-    ("solve --help xyz", "--help xyz: no setting, section or group of this command; hexlit solve --help"),
+    (
+        "solve --help xyz",
+        "--help xyz: no setting, section or group of this command; hexlit solve --help",
+    ),
     ("train selfplay.workers=0 selfplay.ahead=true", "set selfplay.workers to 1 or more"),
     ("train trainer.max_time=abc", "00:30:00"),
-    ("train search.root_batch=true", "search.root_batch=true: search.leaves=1 leaves nothing to batch"),
+    (
+        "train search.root_batch=true",
+        "search.root_batch=true: search.leaves=1 leaves nothing to batch",
+    ),
     ("train resume=", "train: resume=: "),
     ("train \"resume=''\"", "train: resume=: "),
     ("train best=", "train: best=: "),
     ("train +best=", "train: best=: "),
     ("train +best=empty", "best.yaml"),
     ("train +best=damaged", "best.yaml"),
-    ("train task=forecast board=3 net.channels=8", "train: unknown key 'board': the keys are name, task, "),
+    (
+        "train task=forecast board=3 net.channels=8",
+        "train: unknown key 'board': the keys are name, task, ",
+    ),
     ("train resume=/nonexistent", "resume=/nonexistent"),
     ("train name=a/b", "name='a/b'"),
     ("train accelerator.device=cuda:77", "accelerator.device=cuda:77: this "),
-    ("train init_from=NET accelerator=cpu net.channels=16 net.blocks=[2]", "add net.channels=8 net.blocks=[1]"),
+    (
+        "train init_from=NET accelerator=cpu net.channels=16 net.blocks=[2]",
+        "add net.channels=8 net.blocks=[1]",
+    ),
     ("train data.path=nowhere", "data.mix_share"),
     ("train trainer.monitor=val.loss", "only data=games is validated"),
     ("train evaluation.every_epochs=0", "evaluation.every_epochs=0 measures no strength"),
     (f"{GAMES} data.path=nowhere logger=csv", "nowhere"),
     (f"{GAMES} data.path=x evaluation.every_epochs=0", "trainer.monitor=strength.score: "),
-    ("train experiment=balanced_weights data.path=x selfplay.games=4", "selfplay.games=4: data=games plays no games"),
+    (
+        "train experiment=balanced_weights data.path=x selfplay.games=4",
+        "selfplay.games=4: data=games plays no games",
+    ),
 ]
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     """A folder with files that commands cannot use."""
-    for folder in ("empty", "damaged", "ended", "m", "s", "run/.hydra", "higher/one/.hydra", "yaml/net"):
+    for folder in (
+        "empty",
+        "damaged",
+        "ended",
+        "m",
+        "s",
+        "run/.hydra",
+        "higher/one/.hydra",
+        "yaml/net",
+    ):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "damaged" / "part-000000.parquet").write_bytes(b"PAR1 torn")
-    (tmp_path / "ended" / "process.json").write_text(json.dumps({"pid": os.getpid(), "create_time": 1.0}))
+    (tmp_path / "ended" / "process.json").write_text(
+        json.dumps({"pid": os.getpid(), "create_time": 1.0})
+    )
     (tmp_path / "higher/one/.hydra/overrides.yaml").write_text("[]")
     (tmp_path / "yaml/net/mine.yaml").write_text("channels: [48\n")
     (tmp_path / "damaged" / "best.yaml").write_text("overrides: 3: 4")
@@ -171,7 +255,9 @@ def here(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("line", "said"), MISTAKES, ids=[line for line, _ in MISTAKES])
-def test_a_mistake_is_one_line(line: str, said: str, here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_one_line(
+    line: str, said: str, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     for word, meant in {"SGF": SGF, "SELF": os.getpid(), "NET": here / "net.ckpt"}.items():
         line = line.replace(f"={word}", f"={meant}")
     words = shlex.split(line)

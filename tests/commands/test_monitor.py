@@ -68,7 +68,10 @@ def test_the_end_of_the_target_ends_the_watching_well(
         target.stdin.close()  # its input() ends
 
     threading.Thread(target=end_after_two_rows, daemon=True).start()
-    assert main(["monitor", f"pid={target.pid}", "duration=null", "interval=0.1", "csv=there.csv"]) == 0
+    assert (
+        main(["monitor", f"pid={target.pid}", "duration=null", "interval=0.1", "csv=there.csv"])
+        == 0
+    )
     assert f"process {target.pid} has ended · " in capsys.readouterr().out
     assert len(rows_of(Path("there.csv"))) >= 2
 

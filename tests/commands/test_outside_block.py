@@ -43,7 +43,12 @@ def test_it_is_trained_and_its_checkpoint_serves_every_command(
         assert main(["resume=run", "trainer.max_epochs=2"]) == 0
         assert (
             match.main(
-                ["accelerator=cpu", "players=[checkpoint=run simulations=4,random]", "pairs=3", "hydra.run.dir=m"]
+                [
+                    "accelerator=cpu",
+                    "players=[checkpoint=run simulations=4,random]",
+                    "pairs=3",
+                    "hydra.run.dir=m",
+                ]
             )
             == 0
         )
@@ -58,7 +63,9 @@ def test_it_is_trained_and_its_checkpoint_serves_every_command(
     )
     with as_a_process(tmp_path):
         assert export.main(["checkpoint=run", "format=page"]) == 2
-    assert capsys.readouterr().err.startswith("hexlit export: format=page: net.block=separable is not in the page, ")
+    assert capsys.readouterr().err.startswith(
+        "hexlit export: format=page: net.block=separable is not in the page, "
+    )
 
 
 @pytest.mark.slow

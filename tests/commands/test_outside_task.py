@@ -1,4 +1,6 @@
-"""A task of another package trains, continues after a kill, is swept and measured; nothing of hexlit knows it."""
+"""A task of another package trains, continues after a kill,
+is swept and measured; nothing of hexlit knows it.
+"""
 
 import json
 import os
@@ -38,10 +40,16 @@ def installed(tmp_path: Path) -> dict[str, str]:
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: linetask\nVersion: 0.1\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     paths = [str(OUTSIDE), str(metadata.parent)]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "HEXLIT_SLOTS": str(tmp_path / "slots")}
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "HEXLIT_SLOTS": str(tmp_path / "slots"),
+    }
 
 
-def hexlit(folder: Path, environment: dict[str, str], *arguments: str, program: str = HEXLIT) -> str:
+def hexlit(
+    folder: Path, environment: dict[str, str], *arguments: str, program: str = HEXLIT
+) -> str:
     done = run_apart(program, *arguments, folder=folder, environment=environment, seconds=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -51,22 +59,39 @@ def losses(run: Path) -> list[str]:
     return [row["train.loss"] + " " + row["val.loss"] for row in rows_of(run / "metrics.csv")]
 
 
-SETTINGS = ["task=line", "accelerator=cpu", "accelerator.threads=1", "optimizer.lr=0.1", "optimizer.warmup_steps=0"]
+SETTINGS = [
+    "task=line",
+    "accelerator=cpu",
+    "accelerator.threads=1",
+    "optimizer.lr=0.1",
+    "optimizer.warmup_steps=0",
+]
 TRAIN = ["train", *SETTINGS]
 
 
-def test_it_trains_and_goes_on_where_it_was_killed(tmp_path: Path, installed: dict[str, str]) -> None:
+def test_it_trains_and_goes_on_where_it_was_killed(
+    tmp_path: Path, installed: dict[str, str]
+) -> None:
     said = hexlit(tmp_path, installed, *TRAIN, "hydra.run.dir=whole")
     assert "hexlit train · line · line" in said
     assert "slope" in said
     summary = json.loads((tmp_path / "whole" / "summary.json").read_text())
     assert (summary["task"], summary["epochs"], summary["ending"]["why"]) == ("line", 4, "epochs")
-    assert summary["cost"]["flops"] == 2 * 3 * 4 * 64  # forward and twice as much backward, epochs, points
+    assert (
+        summary["cost"]["flops"] == 2 * 3 * 4 * 64
+    )  # forward and twice as much backward, epochs, points
     phases, metrics = (rows_of(tmp_path / "whole" / name) for name in ("phases.csv", "metrics.csv"))
     assert [row["points"] for row in phases if row["phase"] == "training"] == ["64"] * 4
     assert float(metrics[-1]["val.loss"]) < float(metrics[0]["val.loss"])
 
-    killed = run_apart(DIES, *SETTINGS, "report=false", "hydra.run.dir=killed", folder=tmp_path, environment=installed)
+    killed = run_apart(
+        DIES,
+        *SETTINGS,
+        "report=false",
+        "hydra.run.dir=killed",
+        folder=tmp_path,
+        environment=installed,
+    )
     assert killed.returncode == -9
     assert len(rows_of(tmp_path / "killed" / "metrics.csv")) == 2
     hexlit(tmp_path, installed, "train", "resume=killed")
@@ -75,12 +100,19 @@ def test_it_trains_and_goes_on_where_it_was_killed(tmp_path: Path, installed: di
 
 @pytest.mark.slow
 def test_it_is_swept(tmp_path: Path, installed: dict[str, str]) -> None:
-    arguments = ["--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", "hydra.sweep.dir=sweep"]
+    arguments = [
+        "--multirun",
+        "hydra/sweeper=optuna",
+        "hydra/sweeper/sampler=grid",
+        "hydra.sweep.dir=sweep",
+    ]
     points = ["optimizer.weight_decay=0,0.1", "hydra.sweeper.n_jobs=1"]
     hexlit(tmp_path, installed, *TRAIN, *arguments, *points, program=FORKED + HEXLIT)
     results = json.loads((tmp_path / "sweep" / "overall_results.json").read_text())
     assert [trial["state"] for trial in results["trials"]] == ["complete"] * 2
-    said = hexlit(tmp_path, installed, *TRAIN, "+best=sweep", "hydra.run.dir=best", "trainer.max_epochs=1")
+    said = hexlit(
+        tmp_path, installed, *TRAIN, "+best=sweep", "hydra.run.dir=best", "trainer.max_epochs=1"
+    )
     assert "slope" in said
 
 

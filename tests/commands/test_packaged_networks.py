@@ -44,12 +44,21 @@ def expected(name: str, size: int) -> Any:
 @pytest.mark.row("F20")
 def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCaptureFixture) -> None:
     make_evaluator, _, knows_swap = networks_by_board(None, 5, EAGER)
-    for size, name in ((5, "hexlit:small"), (9, "hexlit:large"), (15, "hexlit:large"), (6, "hexlit:small")):
+    for size, name in (
+        (5, "hexlit:small"),
+        (9, "hexlit:large"),
+        (15, "hexlit:large"),
+        (6, "hexlit:small"),
+    ):
         with caplog.at_level(logging.WARNING, "hexlit.commands"):
             evaluator = make_evaluator(size, False, 1)
         np.testing.assert_allclose(values_of(evaluator, size), expected(name, size), atol=1e-5)
         assert knows_swap(size) == (name == "hexlit:large")
-    said = [record.getMessage() for record in caplog.records if record.name.startswith("hexlit.commands")]
+    said = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name.startswith("hexlit.commands")
+    ]
     assert said == ["hexlit:large plays on 15 rows; it is meant for boards of up to 13"]
 
 
@@ -88,11 +97,15 @@ def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> Non
     assert (size, knows_swap) == (11, True)
     make, size, knows_swap = judge(HtpConfig(accelerator=EAGER, board=5))
     assert (size, knows_swap) == (5, False)
-    np.testing.assert_allclose(values_of(make(9, False, 1), 9), expected("hexlit:large", 9), atol=1e-5)
+    np.testing.assert_allclose(
+        values_of(make(9, False, 1), 9), expected("hexlit:large", 9), atol=1e-5
+    )
 
 
 @pytest.mark.row("F20")
-def test_python_and_export_take_the_names(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_python_and_export_take_the_names(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     model = hexlit.load("hexlit:small")
     assert isinstance(model, Model)
     assert (model.task, model.board) == ("hex", 3)

@@ -29,8 +29,16 @@ def test_hours_and_cost_follow_from_epochs(rates: str, capfd: pytest.CaptureFixt
     assert twice["cost"] == pytest.approx(twice["hours"] * 6)
 
 
-def test_epochs_without_games_take_the_time_of_their_training(rates: str, capfd: pytest.CaptureFixture[str]) -> None:
-    asked = ["experiment=hex7", rates, "trainer.max_epochs=600", "data.replay_epochs=250", "json=true"]
+def test_epochs_without_games_take_the_time_of_their_training(
+    rates: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = [
+        "experiment=hex7",
+        rates,
+        "trainer.max_epochs=600",
+        "data.replay_epochs=250",
+        "json=true",
+    ]
     assert main(asked) == 0
     found = json.loads(capfd.readouterr().out)
     training = found["epoch_seconds"] * found["learner_busy"]
@@ -55,8 +63,21 @@ def test_a_target_is_in_games_or_in_the_strength_of_a_run(
 
 @pytest.mark.slow
 def test_the_bench_measures_what_a_plan_reads(tmp_path: Path) -> None:
-    small = ["board=3", "net.channels=8", "net.blocks=[1]", "selfplay.games=8", "search.simulations=4"]
-    asked = ["what=pace", "experiment=hex5", "repeats=2", "seconds=0.01", f"output={tmp_path}", *small]
+    small = [
+        "board=3",
+        "net.channels=8",
+        "net.blocks=[1]",
+        "selfplay.games=8",
+        "search.simulations=4",
+    ]
+    asked = [
+        "what=pace",
+        "experiment=hex5",
+        "repeats=2",
+        "seconds=0.01",
+        f"output={tmp_path}",
+        *small,
+    ]
     assert bench.main([*asked, "accelerator=cpu", "accelerator.threads=1"]) == 0
     pace = read_pace(str(tmp_path))
     assert {actor["games"] for actor in pace.actors} == {8, 2, 1}

@@ -38,7 +38,10 @@ def test_ctrl_c_ends_it_at_any_moment_of_its_start(seconds: float, tmp_path: Pat
     """Numba aborts or hangs an interpreter that ends while a thread compiles."""
     command = [sys.executable, "-m", "hexlit", "play", "port=0", "open=false"]
     running = subprocess.Popen(
-        command, cwd=ROOT, env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)}, start_new_session=True
+        command,
+        cwd=ROOT,
+        env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)},
+        start_new_session=True,
     )
     try:
         time.sleep(seconds)
@@ -57,7 +60,9 @@ def test_it_listens_on_this_computer_alone() -> None:
 
 def test_players_are_those_of_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packaged, "FOLDER", Path("/no/networks"))
-    settings = PlayConfig(players=["two_distance depth=1 name=quick", {"kind": "random", "name": "dice"}])
+    settings = PlayConfig(
+        players=["two_distance depth=1 name=quick", {"kind": "random", "name": "dice"}]
+    )
     roster = shared_by_all(settings).roster
     assert list(roster.offers) == ["rollouts", "two_distance", "random", "quick", "dice"]
 

@@ -30,7 +30,12 @@ def ratings(run: Run) -> dict[str, Any]:
 
 def test_a_run_rates_its_networks_and_logs_it(rated: Run) -> None:
     document = ratings(rated)
-    assert [row["name"] for row in document["ratings"]] == ["random", "rollouts", "epoch 1", "epoch 3"]
+    assert [row["name"] for row in document["ratings"]] == [
+        "random",
+        "rollouts",
+        "epoch 1",
+        "epoch 3",
+    ]
     assert [(row["epoch"], row["opponent"]) for row in document["results"]] == [
         (1, "random"),
         (1, "rollouts"),
@@ -42,9 +47,19 @@ def test_a_run_rates_its_networks_and_logs_it(rated: Run) -> None:
     rows = rated.table("metrics.csv")
     assert [row["rating.elo"] != "" for row in rows] == [False, True, False, True]
     assert float(rows[3]["rating.elo"]) == pytest.approx(document["ratings"][3]["elo"], abs=1e-3)
-    assert float(rows[3]["rating.elo_low"]) <= float(rows[3]["rating.elo"]) <= float(rows[3]["rating.elo_high"])
-    assert [row["epoch"] for row in rated.table("phases.csv") if row["phase"] == "rating"] == ["1", "3"]
-    kept = [torch.load(path, weights_only=True) for path in sorted((rated.folder / "checkpoints" / "pool").iterdir())]
+    assert (
+        float(rows[3]["rating.elo_low"])
+        <= float(rows[3]["rating.elo"])
+        <= float(rows[3]["rating.elo_high"])
+    )
+    assert [row["epoch"] for row in rated.table("phases.csv") if row["phase"] == "rating"] == [
+        "1",
+        "3",
+    ]
+    kept = [
+        torch.load(path, weights_only=True)
+        for path in sorted((rated.folder / "checkpoints" / "pool").iterdir())
+    ]
     assert len(kept) == 2
     last = rated.weights
     assert all(torch.equal(tensor, last[f"net.{name}"]) for name, tensor in kept[1].items())

@@ -1,4 +1,6 @@
-"""Recipes choose options of groups. An option that the command line chooses instead must hold whole."""
+"""Recipes choose options of groups.
+An option that the command line chooses instead must hold whole.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -22,12 +24,22 @@ def read(path: Path) -> dict[str, Any]:
 def test_a_recipe_sets_no_value_that_an_option_sets(recipe: Path) -> None:
     """Its own values come last: such a one would stay, whatever option is chosen."""
     for group in GROUPS:
-        of_options = {key for option in CONF.glob(f"{group}/*.yaml") for key in read(option)} - {"defaults"}
-        assert not of_options & read(recipe).get(group, {}).keys(), f"give {group}= of {recipe.stem} an option"
+        of_options = {key for option in CONF.glob(f"{group}/*.yaml") for key in read(option)} - {
+            "defaults"
+        }
+        assert not of_options & read(recipe).get(group, {}).keys(), (
+            f"give {group}= of {recipe.stem} an option"
+        )
 
 
-@pytest.mark.parametrize(("recipe", "option"), [("hex5", "resnet18"), ("quick", "small"), ("hex11", "tiny")])
-def test_a_network_of_the_command_line_replaces_that_of_the_recipe(recipe: str, option: str) -> None:
-    config = composed_with_hydra("train", [f"experiment={recipe}", f"net={option}"], prepare=whole_arguments).config
+@pytest.mark.parametrize(
+    ("recipe", "option"), [("hex5", "resnet18"), ("quick", "small"), ("hex11", "tiny")]
+)
+def test_a_network_of_the_command_line_replaces_that_of_the_recipe(
+    recipe: str, option: str
+) -> None:
+    config = composed_with_hydra(
+        "train", [f"experiment={recipe}", f"net={option}"], prepare=whole_arguments
+    ).config
     for key, value in read(CONF / "net" / f"{option}.yaml").items():
         assert config.net[key] == value

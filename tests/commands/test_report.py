@@ -19,11 +19,15 @@ def _width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sweep() -> Path:
-    return make_sweep(SWEEP, [complete(0.4), failed(attrs={"failure": "killed by SIGKILL"}), complete(0.9)])
+    return make_sweep(
+        SWEEP, [complete(0.4), failed(attrs={"failure": "killed by SIGKILL"}), complete(0.9)]
+    )
 
 
 @pytest.mark.row("D11")
-@pytest.mark.parametrize("words", [["runs/hex5/s"], ["folder=runs/hex5/s"], ["runs/hex5/s/", "rows=5"], []])
+@pytest.mark.parametrize(
+    "words", [["runs/hex5/s"], ["folder=runs/hex5/s"], ["runs/hex5/s/", "rows=5"], []]
+)
 def test_a_sweep_is_reported_by_its_path_or_as_the_newest(
     words: list[str], sweep: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,7 +58,9 @@ def test_figures_and_the_page_are_drawn(sweep: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.row("D12")
-def test_as_json_it_prints_the_results_and_writes_nothing(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_as_json_it_prints_the_results_and_writes_nothing(
+    sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = sorted(sweep.rglob("*"))
     assert main(["report", str(sweep), "json=true"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -71,7 +77,9 @@ def test_a_plain_multirun_is_reported(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.row("D13")
-def test_a_sweep_is_watched_until_it_ends(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_is_watched_until_it_ends(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = make_sweep(SWEEP, [complete(0.4), running()], n_trials=4, finished=None)
     mark_alive(folder)
     journal = (folder / "study.journal").read_bytes()
@@ -87,7 +95,9 @@ def test_a_sweep_is_watched_until_it_ends(capsys: pytest.CaptureFixture[str], mo
     assert waits == [7.0] * 3
     lines = capsys.readouterr().out.splitlines()
     # Both slots are free by now, for two trials of a minute.
-    assert lines[0].endswith("1 of 4 done (1 complete), 1 running, 1:00 left, best 0.4000 (trial 0)")
+    assert lines[0].endswith(
+        "1 of 4 done (1 complete), 1 running, 1:00 left, best 0.4000 (trial 0)"
+    )
     assert lines[1].endswith("1 of 4 done (1 complete), 1 interrupted, best 0.4000 (trial 0)")
     assert any(" · interrupted · " in line for line in lines)
     assert (folder / "study.journal").read_bytes() == journal

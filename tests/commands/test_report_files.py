@@ -1,4 +1,6 @@
-"""Reports beside what they are about: which folder holds what, and that a report never fails a run."""
+"""Reports beside what they are about:
+which folder holds what, and that a report never fails a run.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -40,10 +42,15 @@ def test_a_page_goes_to_the_file_that_is_asked_for(capsys: pytest.CaptureFixture
     assert not Path("a/report.html").exists()
 
 
-def test_files_that_cannot_be_read_are_named_and_give_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_cannot_be_read_are_named_and_give_exit_code_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     folder = make_run(Path("a"))
     phases = (folder / "phases.csv").read_bytes() + b"garbage\nmore,of,it\n"
-    for content in ((b"\x00\xffnothing\n",) * 3, (b"\xff\x00 nothing of ours\n", phases, b'{"name":')):
+    for content in (
+        (b"\x00\xffnothing\n",) * 3,
+        (b"\xff\x00 nothing of ours\n", phases, b'{"name":'),
+    ):
         for name, text in zip(("metrics.csv", "phases.csv", "summary.json"), content, strict=True):
             (folder / name).write_bytes(text)
         assert main(["report", "a"]) == 1
@@ -59,7 +66,13 @@ def test_files_that_cannot_be_read_are_named_and_give_exit_code_1(capsys: pytest
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"epochs": "x"}, {"strength": [0.5]}, {"memory": 3}, {"wall_seconds": "long"}, {"phases": {"training": [1]}}],
+    [
+        {"epochs": "x"},
+        {"strength": [0.5]},
+        {"memory": 3},
+        {"wall_seconds": "long"},
+        {"phases": {"training": [1]}},
+    ],
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_values_of_another_type_are_refused_in_one_line(
@@ -112,7 +125,9 @@ def refusal(folder: Path) -> str:
         pytest.param("strength.json", SEARCH, id="search"),
     ],
 )
-def test_forged_results_give_a_page_or_one_line(name: str, document: dict[str, Any], tmp_path: Path) -> None:
+def test_forged_results_give_a_page_or_one_line(
+    name: str, document: dict[str, Any], tmp_path: Path
+) -> None:
     folder = make_match(tmp_path / "folder")
     (folder / "match.json").unlink()
     if name == "strength.json":
@@ -146,11 +161,18 @@ def test_elo_to_perfect_play_is_drawn_beside_published_runs_on_the_same_boards()
     metrics = {"cost.actor_macs": ["1e9", "2e11"], "strength.elo_to_perfect": ["", "-60"]}
     files = [RunFiles(Path(), metrics=metrics, config={"board": board}) for board in (5, 7)]
     (chart,) = (
-        one.data for one in curves([ComparedRun(str(one), one, None) for one in files]) if one.name == "frontier"
+        one.data
+        for one in curves([ComparedRun(str(one), one, None) for one in files])
+        if one.name == "frontier"
     )
     assert isinstance(chart, Chart)
     points = [line.points for line in chart.lines]
-    assert points == [[(9.3e11, -500), (8.1e12, -50)], [(5e13, -500), (1.3e15, -50)], [(2e11, -60)], [(2e11, -60)]]
+    assert points == [
+        [(9.3e11, -500), (8.1e12, -50)],
+        [(5e13, -500), (1.3e15, -50)],
+        [(2e11, -60)],
+        [(2e11, -60)],
+    ]
     assert "7×7, Jones 2021" in draw(draw_figure, chart).decode()
 
 
@@ -158,7 +180,11 @@ def test_runs_on_other_boards_share_no_axis() -> None:
     metrics: dict[str, list[str]] = {"epoch": ["0", "1"], "train.loss": ["2", "1"]}
     files = [RunFiles(Path(), metrics=metrics, config={"board": board}) for board in (5, 7, 7)]
     charts = curves([ComparedRun(f"run {number}", one, None) for number, one in enumerate(files)])
-    names = {one.title: [line.name for line in one.data.lines] for one in charts if isinstance(one.data, Chart)}
+    names = {
+        one.title: [line.name for line in one.data.lines]
+        for one in charts
+        if isinstance(one.data, Chart)
+    }
     assert names["Training: loss on 5×5"] == ["run 0"]
     assert names["Training: loss on 7×7"] == ["run 1", "run 2"]
     assert len({one.name for one in charts}) == len(charts)
@@ -166,7 +192,10 @@ def test_runs_on_other_boards_share_no_axis() -> None:
 
 def test_every_name_of_a_legend_lies_in_the_picture() -> None:
     for length in (3, 12, 20, 40, 80):
-        lines = [ChartLine(f"{number} {'hex7_2026-11-28 ' * 9}"[:length], [0, 1], [0, number]) for number in range(6)]
+        lines = [
+            ChartLine(f"{number} {'hex7_2026-11-28 ' * 9}"[:length], [0, 1], [0, number])
+            for number in range(6)
+        ]
         with matplotlib.rc_context(STYLE):
             figure = draw_chart(Chart(lines))
             figure.draw_without_rendering()

@@ -22,7 +22,9 @@ def test_only_a_job_begun_again_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("flag", ["--multirun", "-m"])
-def test_a_folder_to_go_on_with_is_refused_where_every_job_is_a_new_run(flag: str, tmp_path: Path) -> None:
+def test_a_folder_to_go_on_with_is_refused_where_every_job_is_a_new_run(
+    flag: str, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match=f"^resume={tmp_path}: "):
         whole_arguments([flag, "seed=1,2", f"resume={tmp_path}"])
     assert flag in whole_arguments([flag, "seed=1,2", "resume=null"])

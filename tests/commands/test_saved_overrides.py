@@ -57,7 +57,9 @@ def test_a_saved_override_that_runs_code_is_refused(override: str) -> None:
     assert override in str(refused.value)
 
 
-@pytest.mark.parametrize("override", ["players=[random,rollouts]", "ray.address=auto", "ray.cpus=2", "seed=3"])
+@pytest.mark.parametrize(
+    "override", ["players=[random,rollouts]", "ray.address=auto", "ray.cpus=2", "seed=3"]
+)
 def test_others_stay(override: str) -> None:
     assert trusted([override], [], Path("overrides.yaml"), "resume") == [override]
 
@@ -65,7 +67,10 @@ def test_others_stay(override: str) -> None:
 def test_what_is_typed_again_takes_the_place_of_the_saved_one() -> None:
     folder = folder_with("board=4", CALLBACK, "+callbacks.mine.inner=1")
     assert resumed_arguments([f"resume={folder}", CALLBACK])[:2] == ["board=4", CALLBACK]
-    assert resumed_arguments([f"resume={folder}", "callbacks={}"])[:2] == ["board=4", "callbacks={}"]
+    assert resumed_arguments([f"resume={folder}", "callbacks={}"])[:2] == [
+        "board=4",
+        "callbacks={}",
+    ]
 
 
 @pytest.mark.parametrize("key", ["resume", "+best"])
@@ -95,8 +100,13 @@ def test_programs_of_a_foreign_match_do_not_start(capsys: pytest.CaptureFixture[
         ("_recursive_=true", "_recursive_"),
     ],
 )
-def test_nothing_below_a_callback_is_instantiated(argument: str, key: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["+callbacks.mine._target_=lightning.pytorch.callbacks.EarlyStopping", f"+callbacks.mine.{argument}"]
+def test_nothing_below_a_callback_is_instantiated(
+    argument: str, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "+callbacks.mine._target_=lightning.pytorch.callbacks.EarlyStopping",
+        f"+callbacks.mine.{argument}",
+    ]
     assert train.main([*TINY, "trainer.max_epochs=1", *words, "hydra.run.dir=run"]) == 2
     assert f"callbacks.mine.{key}: " in capsys.readouterr().err
     assert not Path("touched").exists()

@@ -22,8 +22,12 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert resumed_arguments([f"resume={folder}", "seed=2"])[: len(said) + 1] == [*said, "seed=2"]
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe\x80", b"!!python/name:os.system []\n", b"- 5\n", b"[" * 5000])
-def test_empty_torn_binary_and_tagged_settings_are_refused_in_one_line(content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\xff\xfe\x80", b"!!python/name:os.system []\n", b"- 5\n", b"[" * 5000]
+)
+def test_empty_torn_binary_and_tagged_settings_are_refused_in_one_line(
+    content: bytes, tmp_path: Path
+) -> None:
     folder = run_folder(tmp_path, content)
     with pytest.raises(UsageError, match=r"overrides\.yaml: not a list of overrides") as refused:
         resumed_arguments([f"resume={folder}"])

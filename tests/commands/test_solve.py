@@ -1,4 +1,6 @@
-"""`hexlit solve`: what goes in is checked, what comes out is the solver's answer as text or JSON."""
+"""`hexlit solve`: what goes in is checked,
+what comes out is the solver's answer as text or JSON.
+"""
 
 import json
 import re
@@ -11,7 +13,9 @@ from hexlit.cli import main
 from hexlit.hex.openings import solved_openings
 
 
-def test_text_says_winner_winning_moves_and_effort_and_draws_the_board(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_says_winner_winning_moves_and_effort_and_draws_the_board(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["solve", "board=3"]) == 0
     out = capsys.readouterr().out
     assert "winner         Black, with best play" in out
@@ -21,8 +25,13 @@ def test_text_says_winner_winning_moves_and_effort_and_draws_the_board(capsys: p
     assert "\x1b" not in out
 
 
-def test_a_network_orders_the_moves_and_changes_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", "board=6", "moves=d1", "checkpoint=hexlit:small", "json=true", "threads=1"]) == 0
+def test_a_network_orders_the_moves_and_changes_no_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert (
+        main(["solve", "board=6", "moves=d1", "checkpoint=hexlit:small", "json=true", "threads=1"])
+        == 0
+    )
     ordered = json.loads(capsys.readouterr().out)
     assert main(["solve", "board=6", "moves=d1", "json=true", "threads=1"]) == 0
     plain = json.loads(capsys.readouterr().out)
@@ -31,10 +40,16 @@ def test_a_network_orders_the_moves_and_changes_no_answer(capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("size", [3, 4])
-def test_json_names_exactly_the_solved_winning_openings(size: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_names_exactly_the_solved_winning_openings(
+    size: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["solve", f"board={size}", "json=true"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    wins = [f"{chr(97 + cell % size)}{cell // size + 1}" for cell, won in enumerate(solved_openings(size)) if won]
+    wins = [
+        f"{chr(97 + cell % size)}{cell // size + 1}"
+        for cell, won in enumerate(solved_openings(size))
+        if won
+    ]
     assert answer["winner"] == "black"
     assert answer["to_move"] == "black"
     assert sorted(answer["winning_moves"]) == sorted(wins)
@@ -74,7 +89,9 @@ def five(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("lost", ["openings.json", "table.npy"])
-def test_openings_go_on_from_either_file(lost: str, five: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_openings_go_on_from_either_file(
+    lost: str, five: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A process may be killed between writing the two."""
     before = json.loads((five / "openings.json").read_text())
     (five / lost).unlink()
@@ -87,17 +104,23 @@ def test_openings_go_on_from_either_file(lost: str, five: Path, capsys: pytest.C
     assert after["nodes"] <= before["nodes"]
 
 
-def test_a_table_of_another_board_is_refused(five: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_of_another_board_is_refused(
+    five: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (five / "openings.json").unlink()
     for size in (4, 6):
         capsys.readouterr()
         assert main(["solve", f"board={size}", "openings=true", "resume=five"]) == 2
         error = capsys.readouterr().err
-        assert f"five: its openings cannot be read (a table of a board of 5, not of {size})" in error
+        assert (
+            f"five: its openings cannot be read (a table of a board of 5, not of {size})" in error
+        )
     table = np.load(five / "table.npy")
     np.save(five / "table.npy", table[1:])  # as hexlit 0.2 has left it
     assert main(["solve", "board=5", "openings=true", "resume=five"]) == 2
-    assert "without openings.json nothing says for which board table.npy is" in capsys.readouterr().err
+    assert (
+        "without openings.json nothing says for which board table.npy is" in capsys.readouterr().err
+    )
 
 
 def test_a_forged_table_is_one_line(five: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,8 +128,20 @@ def test_a_forged_table_is_one_line(five: Path, capsys: pytest.CaptureFixture[st
     whole = table.read_bytes()
     value = bytearray(whole)
     value[-48 + 16] ^= 4  # in the numbers of the last row
-    forged = [b"", whole[:-1], whole[:100], whole[:5], b"PK\x03\x04" + whole[4:], b"x" * 300, bytes(value)]
-    forged += [whole.replace(b"6)", b"5)"), whole.replace(b"<u8", b"<f8"), whole.replace(b"<u8", b"|O8")]
+    forged = [
+        b"",
+        whole[:-1],
+        whole[:100],
+        whole[:5],
+        b"PK\x03\x04" + whole[4:],
+        b"x" * 300,
+        bytes(value),
+    ]
+    forged += [
+        whole.replace(b"6)", b"5)"),
+        whole.replace(b"<u8", b"<f8"),
+        whole.replace(b"<u8", b"|O8"),
+    ]
     forged += [re.sub(rb"\(\d+, 6\)", b"(99999999999, 6)", whole, count=1)]
     for content in forged:
         table.write_bytes(content)
@@ -128,9 +163,13 @@ def test_a_forged_map_is_one_line(five: Path, capsys: pytest.CaptureFixture[str]
     for content in forged:
         path.write_text(content)
         capsys.readouterr()
-        assert main(["solve", "board=5", "openings=true", "resume=five", "json=true"]) in (0, 2), content[:99]
+        assert main(["solve", "board=5", "openings=true", "resume=five", "json=true"]) in (0, 2), (
+            content[:99]
+        )
         error = capsys.readouterr().err
-        assert not error or ("five: its openings cannot be read" in error and error.count("\n") == 1)
+        assert not error or (
+            "five: its openings cannot be read" in error and error.count("\n") == 1
+        )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +177,10 @@ def test_a_forged_map_is_one_line(five: Path, capsys: pytest.CaptureFixture[str]
     [
         ("openings=true output=four", "four has openings: resume=four"),
         ("openings=true resume=none", "none has no openings yet: output=none"),
-        ("board=5 openings=true resume=four", "four: its openings cannot be read (a board of 4, not of 5)"),
+        (
+            "board=5 openings=true resume=four",
+            "four: its openings cannot be read (a board of 4, not of 5)",
+        ),
         ("openings=true resume=broken", "broken: its openings cannot be read"),
         ("openings=true moves=a1", "openings=true: the empty board"),
         ("output=four", "output=: the folder of openings=true"),
@@ -146,7 +188,9 @@ def test_a_forged_map_is_one_line(five: Path, capsys: pytest.CaptureFixture[str]
         ("checkpoint=hexlit:none", "checkpoint=hexlit:none: no such network comes along"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(arguments: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_told_in_one_line(
+    arguments: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["solve", "board=4", "openings=true", "output=four"]) == 0
     Path("broken").mkdir()
     Path("broken/openings.json").write_text("[]")

@@ -20,12 +20,25 @@ def test_truth_is_told_as_json_and_kept_with_tables_and_figures(
 ) -> None:
     """Openings, optimality and calibration without and with search."""
     folder = tmp_path / "found"
-    assert main([*SMALL, f"checkpoint={checkpoint}", "simulations=[4,1,4]", "json=true", f"output={folder}"]) == 0
+    assert (
+        main(
+            [
+                *SMALL,
+                f"checkpoint={checkpoint}",
+                "simulations=[4,1,4]",
+                "json=true",
+                f"output={folder}",
+            ]
+        )
+        == 0
+    )
     found = json.loads(capfd.readouterr().out)
     assert found == json.loads((folder / "strength.json").read_text())
     assert [level["simulations"] for level in found["openings"]["levels"]] == [0, 1, 4]
     assert len(found["openings"]["truth"]) == 9
-    assert found["optimality"]["games"][0]["all"] == found["optimality"]["games"][1]["all"]  # one simulation: no search
+    assert (
+        found["optimality"]["games"][0]["all"] == found["optimality"]["games"][1]["all"]
+    )  # one simulation: no search
     assert found["positions"]["games"]["count"] == found["positions"]["random"]["count"] == 24
     assert [level["count"] for level in found["calibration"]["games"]] == [24] * 3
     assert (found["board"], found["search"]["algorithm"], found["what"]) == (3, "gumbel", "truth")
@@ -41,7 +54,13 @@ def test_what_is_found_is_drawn_and_goes_to_a_folder_of_its_own(
 ) -> None:
     assert main([*SMALL, f"checkpoint={checkpoint}", "simulations=[2]"]) == 0
     text = capfd.readouterr().out
-    for part in ("the value alone", "Optimality", "Brier", "Reliability", "of 9 as in perfect play"):
+    for part in (
+        "the value alone",
+        "Optimality",
+        "Brier",
+        "Reliability",
+        "of 9 as in perfect play",
+    ):
         assert part in text
     (folder,) = (tmp_path / "runs" / "strength").iterdir()
     assert f"written to runs/strength/{folder.name}" in text
@@ -53,7 +72,14 @@ def test_searches_are_compared_in_a_table_of_markdown(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Every algorithm against the policy, every way of batching against the same search."""
-    arguments = ["what=search", "simulations=[4]", "leaves=[2]", "pairs=3", "seconds=0.001", f"output={tmp_path / 'o'}"]
+    arguments = [
+        "what=search",
+        "simulations=[4]",
+        "leaves=[2]",
+        "pairs=3",
+        "seconds=0.001",
+        f"output={tmp_path / 'o'}",
+    ]
     assert main([*SMALL, *arguments, f"checkpoint={checkpoint}", "markdown=true"]) == 0
     text = capfd.readouterr().out
     assert text == (tmp_path / "o" / "strength.md").read_text() + "\n"
@@ -75,7 +101,10 @@ def test_the_elo_of_perfect_play_is_told_by_simulations(
     assert "| perfect play | +0 | anchor | 48 |" in text
     players = json.loads((tmp_path / "o" / "strength.json").read_text())["players"]
     assert [one["name"] for one in players] == ["perfect play", "the policy alone", "2 simulations"]
-    assert all(one["games"] == 24 and one["wins"] <= 12 and one["low"] < one["elo"] < 0 for one in players[1:])
+    assert all(
+        one["games"] == 24 and one["wins"] <= 12 and one["low"] < one["elo"] < 0
+        for one in players[1:]
+    )
     assert "Against perfect play" in (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
 
 
@@ -99,7 +128,13 @@ def test_the_same_seed_gives_the_same_figures(
 ) -> None:
     found: list[dict[str, Any]] = []
     for seed in (1, 1, 2):
-        arguments = [f"checkpoint={checkpoint}", f"seed={seed}", "simulations=[4]", "json=true", f"output={tmp_path}"]
+        arguments = [
+            f"checkpoint={checkpoint}",
+            f"seed={seed}",
+            "simulations=[4]",
+            "json=true",
+            f"output={tmp_path}",
+        ]
         assert main([*SMALL, *arguments]) == 0
         found.append(json.loads(capfd.readouterr().out))
     assert found[0] == found[1]

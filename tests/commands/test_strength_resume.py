@@ -1,4 +1,6 @@
-"""A measurement of strength that is broken off continues where it was, and ends as it would have."""
+"""A measurement of strength that is broken off continues where it was,
+and ends as it would have.
+"""
 
 import json
 from collections.abc import Callable
@@ -16,9 +18,18 @@ from hexlit.files import write_text_atomic
 
 pytestmark = pytest.mark.usefixtures("common_cache")
 
-SMALL = ["accelerator=cpu", "accelerator.threads=2", "games=16", "positions=24", "simulations=[4]", "report=false"]
+SMALL = [
+    "accelerator=cpu",
+    "accelerator.threads=2",
+    "games=16",
+    "positions=24",
+    "simulations=[4]",
+    "report=false",
+]
 SEARCHES = ["what=search", "leaves=[]", "pairs=3", "seconds=0.001"]
-PARTS = [f"{number} simulations, {part}" for number in (0, 4) for part in ("openings", "games", "random")]
+PARTS = [
+    f"{number} simulations, {part}" for number in (0, 4) for part in ("openings", "games", "random")
+]
 
 Breaks = Callable[[int], None]
 
@@ -88,7 +99,10 @@ def broken_off(*given: Any, **settings: Any) -> Any:
 
 
 def test_a_finished_measurement_only_shows_its_result(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     folder = tmp_path / "found"
     assert main([*SMALL, f"checkpoint={checkpoint}", f"output={folder}"]) == 0
@@ -99,7 +113,9 @@ def test_a_finished_measurement_only_shows_its_result(
     assert capfd.readouterr().out == (folder / "strength.md").read_text() + "\n"
 
 
-def test_rows_of_searches_keep_their_parts(checkpoint: Path, tmp_path: Path, breaks_after: Breaks) -> None:
+def test_rows_of_searches_keep_their_parts(
+    checkpoint: Path, tmp_path: Path, breaks_after: Breaks
+) -> None:
     """A speed is not measured again, which would give another figure."""
     folder = tmp_path / "found"
     breaks_after(7)
@@ -112,12 +128,16 @@ def test_rows_of_searches_keep_their_parts(checkpoint: Path, tmp_path: Path, bre
     assert len(result(folder)["rows"]) == 1
     assert main([f"resume={folder}"]) == 0
     rows = result(folder)["rows"]
-    measured = [row[key] for row in rows for key in ("match", "optimality", "one_game", "many_games")]
+    measured = [
+        row[key] for row in rows for key in ("match", "optimality", "one_game", "many_games")
+    ]
     assert measured[:7] == list(before.values())
     assert len(measured) == 8
 
 
-def test_a_measurement_continues_with_its_own_settings_only(checkpoint: Path, tmp_path: Path) -> None:
+def test_a_measurement_continues_with_its_own_settings_only(
+    checkpoint: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "found"
     assert main([*SMALL, f"checkpoint={checkpoint}", f"output={folder}"]) == 0
     for override in ("positions=9", "what=search", "output=elsewhere", "checkpoint=hexlit:small"):

@@ -19,7 +19,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run of two epochs that was continued for a third."""
     folder = tmp_path_factory.mktemp("tracked")
     with as_a_process(folder):
-        assert train([*SETTINGS, "search=puct", "logger.wandb.tags=[mine]", "hydra.run.dir=run"]) == 0
+        assert (
+            train([*SETTINGS, "search=puct", "logger.wandb.tags=[mine]", "hydra.run.dir=run"]) == 0
+        )
     with as_a_process(folder):
         assert train(["resume=run", "trainer.max_epochs=3"]) == 0
     return folder
@@ -36,7 +38,12 @@ def test_the_whole_configuration_tells_runs_apart(sessions: list[OfflineRun]) ->
     assert config["search"]["algorithm"] == "puct"
     assert config["choices"]["search"] == "puct"
     assert "search=puct" in config["overrides"]
-    assert (config["seed"], config["task"], config["board"], config["net"]["channels"]) == (1, "hex", 3, 8)
+    assert (config["seed"], config["task"], config["board"], config["net"]["channels"]) == (
+        1,
+        "hex",
+        3,
+        8,
+    )
     assert config["experiment"] is None or isinstance(config["experiment"], str)
     assert {"torch", "hexlit"} <= set(config["versions"])
     assert config["device"].startswith("cpu")
@@ -56,9 +63,24 @@ def test_a_resumed_run_continues_its_own(sessions: list[OfflineRun], folder: Pat
 
 @pytest.mark.row("F12")
 def test_every_row_has_its_groups_and_all_axes(sessions: list[OfflineRun]) -> None:
-    axes = {"epoch", "cost/flops", "time/wall_seconds", "selfplay/games", "selfplay/positions", "train/step"}
+    axes = {
+        "epoch",
+        "cost/flops",
+        "time/wall_seconds",
+        "selfplay/games",
+        "selfplay/positions",
+        "train/step",
+    }
     for run in sessions:
-        assert run.groups >= {"train", "selfplay", "strength", "time", "device", "cost", "throughput"}
+        assert run.groups >= {
+            "train",
+            "selfplay",
+            "strength",
+            "time",
+            "device",
+            "cost",
+            "throughput",
+        }
         assert all(axes <= row.keys() for row in run.rows)
         assert run.axes["*"] == "epoch"
         assert (run.best["strength/score"], run.best["train/loss"]) == ("max", "min")
@@ -80,7 +102,9 @@ def test_maps_and_games_are_shown_at_every_evaluation(sessions: list[OfflineRun]
 
 
 @pytest.mark.row("F12")
-def test_checkpoints_and_their_games_are_artifacts(sessions: list[OfflineRun], folder: Path) -> None:
+def test_checkpoints_and_their_games_are_artifacts(
+    sessions: list[OfflineRun], folder: Path
+) -> None:
     last = [artifact for artifact in sessions[1].artifacts if artifact["type"] != "run_table"]
     assert [(artifact["type"], artifact["used"]) for artifact in last] == [
         ("games", True),
@@ -91,7 +115,9 @@ def test_checkpoints_and_their_games_are_artifacts(sessions: list[OfflineRun], f
     assert "last" in last[2]["aliases"]
     kept = Path(last[2]["files"]["last.ckpt"])
     assert kept.read_bytes() == (folder / "run" / "checkpoints" / "last.ckpt").read_bytes()
-    assert set(last[0]["files"]) == {path.name for path in (folder / "run" / "games").glob("part-*.parquet")}
+    assert set(last[0]["files"]) == {
+        path.name for path in (folder / "run" / "games").glob("part-*.parquet")
+    }
 
 
 @pytest.mark.row("F12")
@@ -111,5 +137,8 @@ def test_a_match_has_used_the_checkpoint_that_the_run_made(
     assert sum(artifact["used"] for artifact in run.artifacts) == 1, "two players share it"
     assert (made["type"], set(made["files"])) == ("match", {"match.json", "games.csv", "games.sgf"})
     assert run.media("table-file") == {"match/players": [0], "match/cross": [0], "match/games": [0]}
-    assert run.summary["players"] == json.loads((tmp_path / "match" / "match.json").read_text())["players"]
+    assert (
+        run.summary["players"]
+        == json.loads((tmp_path / "match" / "match.json").read_text())["players"]
+    )
     assert run.config["search"]["simulations"] == 4

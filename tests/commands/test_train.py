@@ -1,4 +1,6 @@
-"""`hexlit train`, end to end on a tiny board: what a run leaves behind, and that one seed is one run."""
+"""`hexlit train`, end to end on a tiny board:
+what a run leaves behind, and that one seed is one run.
+"""
 
 import contextlib
 import json
@@ -69,7 +71,8 @@ def as_a_process(folder: Path) -> Iterator[None]:
         yield
     for handler in root.handlers:
         if handler not in handlers and isinstance(handler, logging.FileHandler):
-            handler.close()  # others, such as absl's of TensorBoard, would close the stream of the tests
+            # others, such as absl's of TensorBoard, would close the stream of the tests
+            handler.close()
     root.handlers[:], root.level = handlers, level
     torch.set_num_threads(threads)
     GlobalHydra.instance().clear()
@@ -88,9 +91,21 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_a_run_leaves_everything_the_design_names(tiny: Run) -> None:
-    names = {str(path.relative_to(tiny.folder)) for path in tiny.folder.rglob("*") if path.is_file()}
-    assert names >= {".hydra/config.yaml", ".hydra/overrides.yaml", "checkpoints/best.ckpt", "checkpoints/last.ckpt"}
-    assert names >= {"games/part-000000.parquet", "games/part-000001.parquet", "metrics.csv", "phases.csv"}
+    names = {
+        str(path.relative_to(tiny.folder)) for path in tiny.folder.rglob("*") if path.is_file()
+    }
+    assert names >= {
+        ".hydra/config.yaml",
+        ".hydra/overrides.yaml",
+        "checkpoints/best.ckpt",
+        "checkpoints/last.ckpt",
+    }
+    assert names >= {
+        "games/part-000000.parquet",
+        "games/part-000001.parquet",
+        "metrics.csv",
+        "phases.csv",
+    }
     assert names >= {"report.html", "summary.json", "train.log"}
     assert [name for name in names if name.endswith((".tmp", ".arrows"))] == []
     assert "process.json" not in names, "D17: only a run that goes on can be watched"
@@ -105,7 +120,15 @@ def test_a_run_leaves_everything_the_design_names(tiny: Run) -> None:
 @pytest.mark.row("F13")
 def test_a_run_ends_with_a_report_that_needs_nothing_else(tiny: Run) -> None:
     page = checked((tiny.folder / "report.html").read_text(encoding="utf-8"))
-    for title in ("Strength", "Openings", "Sample games", "Losses", "Time and machine", "Cost", "Configuration"):
+    for title in (
+        "Strength",
+        "Openings",
+        "Sample games",
+        "Losses",
+        "Time and machine",
+        "Cost",
+        "Configuration",
+    ):
         assert title in page.text
     assert "network after 1 epochs" in page.text
     assert "report.html" not in (tiny.folder / "train.log").read_text()
@@ -129,11 +152,18 @@ def test_steps_have_one_row_an_epoch_whose_parts_add_up(tiny: Run) -> None:
     rows = tiny.table("steps.csv")
     assert [row["epoch"] for row in rows] == ["0", "1"]
     for row in rows:
-        parts = [float(row[f"{part}_seconds"]) for part in ("load", "forward", "loss", "backward", "update")]
+        parts = [
+            float(row[f"{part}_seconds"])
+            for part in ("load", "forward", "loss", "backward", "update")
+        ]
         assert sum(parts) == pytest.approx(float(row["wall_seconds"]), rel=0.05)
         assert float(row["examples"]) == 32 * float(row["steps"])
-        assert float(row["load_share"]) == pytest.approx(parts[0] / float(row["wall_seconds"]), abs=1e-3)
-        assert row["verdict"] == ("loader-bound" if float(row["load_share"]) > 0.1 else "compute-bound")
+        assert float(row["load_share"]) == pytest.approx(
+            parts[0] / float(row["wall_seconds"]), abs=1e-3
+        )
+        assert row["verdict"] == (
+            "loader-bound" if float(row["load_share"]) > 0.1 else "compute-bound"
+        )
         assert (row["micro_batch"], row["skipped_steps"]) == ("32", "0")
         for name in ("transfer_seconds", "peak_device_bytes"):
             assert row[name] == ""
@@ -141,20 +171,34 @@ def test_steps_have_one_row_an_epoch_whose_parts_add_up(tiny: Run) -> None:
 
 
 def test_metrics_have_one_row_an_epoch_with_losses_and_strength(tiny: Run) -> None:
-    """Openings by search and by the value alone, its calibration, and optimality; the maps are in the summary."""
+    """Openings by search and by the value alone,
+    its calibration, and optimality; the maps are in the summary.
+    """
     rows, strength = tiny.table("metrics.csv"), tiny.summary["strength"]
     assert isinstance(strength, dict)
     assert [row["epoch"] for row in rows] == ["0", "1"]
     for row in rows:
         parts = float(row["train.policy_loss"]) + float(row["train.value_loss"])
         assert float(row["train.loss"]) == pytest.approx(parts, rel=1e-4)
-        for name in ("openings_right", "search_optimality", "policy_optimality", "value_openings_right"):
+        for name in (
+            "openings_right",
+            "search_optimality",
+            "policy_optimality",
+            "value_openings_right",
+        ):
             assert 0 <= float(row[f"strength.{name}"]) <= 9, name
         for name in ("value_brier", "value_calibration_error", "games_policy_optimality"):
             assert 0 <= float(row[f"strength.{name}"]) <= 1, name
     assert [bool(row["strength.games_search_optimality"]) for row in rows] == [False, True]
-    assert float(rows[-1]["strength.value_brier"]) == pytest.approx(strength["value_brier"], rel=1e-6)
-    assert len(strength["value_opening_map"]) == strength["openings"] == len(strength["opening_map"]) == 9
+    assert float(rows[-1]["strength.value_brier"]) == pytest.approx(
+        strength["value_brier"], rel=1e-6
+    )
+    assert (
+        len(strength["value_opening_map"])
+        == strength["openings"]
+        == len(strength["opening_map"])
+        == 9
+    )
 
 
 EVALUATED = {"0": ["evaluation"], "1": ["evaluation", "evaluation"]}
@@ -222,7 +266,8 @@ def test_worker_processes_play_for_a_run(tmp_path: Path) -> None:
     for row in run.table("phases.csv"):
         assert 0 < float(row["device_utilisation"]) <= 1
         assert float(row["cpu_seconds"]) > 0
-    # E13: the second epoch's games were played beside the first one's training, by the network of its beginning.
+    # E13: the second epoch's games were played beside the first one's training, by the network of
+    # its beginning.
     assert {game.network_version for game in run.games.values()} == {0}
     for row in run.table("phases.csv"):
         if row["phase"] == "selfplay":
@@ -242,9 +287,16 @@ def test_averaged_weights_play_and_are_what_a_checkpoint_gives(tmp_path: Path) -
 @pytest.mark.row("C16")
 @pytest.mark.row("A20")
 @pytest.mark.slow
-def test_a_compiled_run_with_recomputed_activations_ends_near_the_plain_one(tiny: Run, tmp_path: Path) -> None:
+def test_a_compiled_run_with_recomputed_activations_ends_near_the_plain_one(
+    tiny: Run, tmp_path: Path
+) -> None:
     """The seconds of compiling are in the summary, not in the training."""
-    run = train(tmp_path, "accelerator.compile=true", "accelerator.checkpoint_gradients=true", "trainer.max_epochs=1")
+    run = train(
+        tmp_path,
+        "accelerator.compile=true",
+        "accelerator.checkpoint_gradients=true",
+        "trainer.max_epochs=1",
+    )
     seconds = run.summary["compile_seconds"]
     assert isinstance(seconds, float)
     (row,) = run.table("steps.csv")
@@ -260,7 +312,9 @@ def test_memory_does_not_grow_in_a_long_run(tmp_path: Path) -> None:
     """Over the second half of 150 epochs, less than 2%."""
     run = train(tmp_path, "trainer.max_epochs=150", "evaluation.every_epochs=10")
     held = [float(row["memory.host_mb"]) for row in run.table("metrics.csv")]
-    print(f"host memory: {held[10]:.0f} MB after 10 epochs, {held[75]:.0f} after 75, {held[-1]:.0f} at the end")
+    print(
+        f"host memory: {held[10]:.0f} MB after 10 epochs, {held[75]:.0f} after 75, {held[-1]:.0f} at the end"
+    )
     assert held[-1] < 1.02 * held[75]
 
 
@@ -280,7 +334,9 @@ def test_a_run_ends_once_it_has_proved_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In two evaluations in a row; a resumed run stays so, until a setting makes it continue."""
-    monkeypatch.setattr("hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0})
+    monkeypatch.setattr(
+        "hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0}
+    )
     run = train(tmp_path, "trainer.max_epochs=9", "evaluation.every_epochs=2")
     assert epochs_of(run) == 4
     ending = run.summary["ending"]
@@ -309,11 +365,18 @@ def test_a_run_ended_by_the_clock_names_the_command_that_goes_on_to_its_end(
     """That very command does; the folder's name needs quotes."""
     folder = tmp_path / "a run's folder"
     folder.mkdir()
-    run = train(folder, "trainer.max_time=00:00:00", "trainer.max_epochs=3", "trainer.max_flops=1e15")
+    run = train(
+        folder, "trainer.max_time=00:00:00", "trainer.max_epochs=3", "trainer.max_flops=1e15"
+    )
     assert epochs_of(run) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[-2].startswith("trainer.max_time ended the run after 1 of 3 epochs, before it was proved: openings ")
-    assert "(wanted: openings 9/9, search optimal 99.0%, policy optimal 95.0%, in 2 evaluations in a row)" in said[-2]
+    assert said[-2].startswith(
+        "trainer.max_time ended the run after 1 of 3 epochs, before it was proved: openings "
+    )
+    assert (
+        "(wanted: openings 9/9, search optimal 99.0%, policy optimal 95.0%, in 2 evaluations in a row)"
+        in said[-2]
+    )
     start, _, command = said[-1].partition(": ")
     assert start == "To continue to its end"
     program, name, *arguments = shlex.split(command)
@@ -339,23 +402,42 @@ builtins.__import__ = refused
 sys.exit(command.main(sys.argv[1:]))
 """
     arguments = [sys.executable, "-c", code, "board=3", "hydra.run.dir=run"]
-    said = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
+    said = subprocess.run(
+        arguments, capture_output=True, text=True, check=False, cwd=tmp_path
+    ).stdout
     assert said.splitlines() == ["hexlit train · hex5 · 3×3 · begins in run; loading PyTorch"]
 
 
 @pytest.mark.slow
 @pytest.mark.row("E5")
 def test_search_beats_the_bare_policy_of_a_trained_network(tmp_path: Path) -> None:
-    """At least 65% of 200 paired games, by either algorithm. Slow, because it trains the network first."""
-    overrides = ["board=5", "selfplay.positions=1500", "search.simulations=24", "selfplay.games=256", "data.reuse=4"]
-    overrides += ["accelerator.train_batch=256", "trainer.ema_decay=0", "net.channels=24", "net.blocks=[2]"]
+    """At least 65% of 200 paired games, by either algorithm.
+    Slow, because it trains the network first.
+    """
+    overrides = [
+        "board=5",
+        "selfplay.positions=1500",
+        "search.simulations=24",
+        "selfplay.games=256",
+        "data.reuse=4",
+    ]
+    overrides += [
+        "accelerator.train_batch=256",
+        "trainer.ema_decay=0",
+        "net.channels=24",
+        "net.blocks=[2]",
+    ]
     overrides += ["net.dropout=0", "data.window=20000", "trainer.max_epochs=3"]
     run = train(tmp_path, *overrides)
     net = load_network(run.folder / "checkpoints" / "last.ckpt").net
     profile = build_profile(AcceleratorConfig(device="cpu"))
     evaluator = NetworkEvaluator(net, size=5, swap=False, batch=128, profile=profile)
     for algorithm in ALGORITHMS:
-        searcher = SearchPlayer(SearchConfig(algorithm, simulations=64), evaluator, size=5, batch=128)
-        result = play_match(searcher, PolicyPlayer(evaluator, size=5, batch=128), size=5, pairs=100, seed=1)
+        searcher = SearchPlayer(
+            SearchConfig(algorithm, simulations=64), evaluator, size=5, batch=128
+        )
+        result = play_match(
+            searcher, PolicyPlayer(evaluator, size=5, batch=128), size=5, pairs=100, seed=1
+        )
         print(f"{algorithm} won {result.wins} of {result.games} games against its own policy")
         assert result.share >= 0.65

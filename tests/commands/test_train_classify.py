@@ -1,4 +1,6 @@
-"""`hexlit train task=classify`, end to end on small texts: a run, a search, its best, and memory that runs out."""
+"""`hexlit train task=classify`, end to end on small texts:
+a run, a search, its best, and memory that runs out.
+"""
 
 import json
 import os
@@ -46,7 +48,10 @@ def test_missing_packages_are_refused_together_before_anything_begins(
     assert train(tmp_path, texts) == 2
     shown = capsys.readouterr()
     (line,) = shown.err.strip().splitlines()
-    assert line == f"hexlit train: task=classify: needs scikit-learn, tokenizers; {settings.install('text')}"
+    assert (
+        line
+        == f"hexlit train: task=classify: needs scikit-learn, tokenizers; {settings.install('text')}"
+    )
     assert shown.out == ""
     assert list(tmp_path.iterdir()) == []
 
@@ -82,7 +87,9 @@ def test_a_resumed_run_ends_like_one_that_was_never_stopped(tmp_path: Path, text
     assert train(tmp_path, texts, "optimizer.schedule=constant", "trainer.max_epochs=1") == 0
     with as_a_process(tmp_path):
         assert main(["resume=run", "trainer.max_epochs=3"]) == 0
-    whole, parts = (rows_of(folder / "run" / "metrics.csv") for folder in (tmp_path / "whole", tmp_path))
+    whole, parts = (
+        rows_of(folder / "run" / "metrics.csv") for folder in (tmp_path / "whole", tmp_path)
+    )
     for name in ("train.loss", "val.loss"):
         assert [row[name] for row in parts] == [row[name] for row in whole]
 
@@ -137,7 +144,9 @@ def test_full_memory_halves_what_goes_through_the_network_from_64_to_32(
 
 @pytest.mark.row("B7")
 @pytest.mark.row("B8")
-def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everything(tmp_path: Path, texts: Path) -> None:
+def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everything(
+    tmp_path: Path, texts: Path
+) -> None:
     search = [*SMALL, f"data.path={texts}", "sweep=classify", "hydra.sweeper.n_trials=1"]
     environment = {**os.environ, "HEXLIT_SLOTS": str(tmp_path / "slots")}
     command = ["train", "--multirun", *search, "hydra.sweep.dir=sweep"]
@@ -146,7 +155,11 @@ def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everythi
     trial = tmp_path / "sweep" / "trial-000"
     summary = json.loads((trial / "summary.json").read_text())
     assert "test" not in summary
-    assert summary["data"]["texts"] == {"train": 39, "validation": 27, "test": 27}  # 13 of 42 a class
+    assert summary["data"]["texts"] == {
+        "train": 39,
+        "validation": 27,
+        "test": 27,
+    }  # 13 of 42 a class
     assert not (trial / "confusion.svg").exists()
     best = OmegaConf.load(tmp_path / "sweep" / "best.yaml")
     assert "data.subset=0.3" in best.left_out
@@ -158,7 +171,9 @@ def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everythi
     assert "test" in summary
 
 
-def test_the_test_set_is_looked_at_once(tmp_path: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_test_set_is_looked_at_once(
+    tmp_path: Path, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
     in_order = ClassifyDataModule.in_order
 

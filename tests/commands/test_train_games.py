@@ -1,4 +1,6 @@
-"""`hexlit train` on recorded games: validation, the six experiments, and the way on to self-play."""
+"""`hexlit train` on recorded games: validation,
+the six experiments, and the way on to self-play.
+"""
 
 from pathlib import Path
 
@@ -59,17 +61,23 @@ def test_a_run_without_self_play_names_no_engine_of_it(learned: Run) -> None:
 
 def weights_of(run: Run, name: str) -> dict[str, Tensor]:
     """Of a checkpoint of `run`."""
-    state: dict[str, Tensor] = torch.load(run.folder / "checkpoints" / f"{name}.ckpt", weights_only=True)["state_dict"]
+    state: dict[str, Tensor] = torch.load(
+        run.folder / "checkpoints" / f"{name}.ckpt", weights_only=True
+    )["state_dict"]
     return state
 
 
 def validated(run: Run, games: Path, name: str) -> dict[str, float]:
-    """Losses of a checkpoint of `run` on the games held out, by the formulas written out for all positions at once."""
+    """Losses of a checkpoint of `run` on the games held out,
+    by the formulas written out for all positions at once.
+    """
     profile = build_profile(AcceleratorConfig(device="cpu", threads=1))
     cache = run.folder.parent / "cache"
     config = HexTrainConfig(board=3, seed=0, data=DataConfig(source="games", path=str(games)))
     data = GamesDataModule(config, profile, cache)
-    planes, policy, value = (torch.cat(column) for column in zip(*data.val_dataloader(), strict=True))
+    planes, policy, value = (
+        torch.cat(column) for column in zip(*data.val_dataloader(), strict=True)
+    )
     net = load_network(run.folder / "checkpoints" / f"{name}.ckpt").net.eval()
     with torch.no_grad():
         output = net(planes.float())
@@ -83,7 +91,9 @@ def validated(run: Run, games: Path, name: str) -> dict[str, float]:
 
 
 @pytest.mark.row("D1")
-def test_a_run_on_recorded_games_validates_every_epoch_and_ends_three_after_its_best(learned: Run) -> None:
+def test_a_run_on_recorded_games_validates_every_epoch_and_ends_three_after_its_best(
+    learned: Run,
+) -> None:
     rows = learned.table("metrics.csv")
     losses = [float(row["val.loss"]) for row in rows]
     best = learned.summary["best"]
@@ -104,7 +114,9 @@ def test_a_run_on_recorded_games_validates_every_epoch_and_ends_three_after_its_
 
 @pytest.mark.row("C13")
 @pytest.mark.row("C14")
-def test_it_ends_with_the_weights_of_its_best_epoch_whose_losses_are_those_on_record(learned: Run, games: Path) -> None:
+def test_it_ends_with_the_weights_of_its_best_epoch_whose_losses_are_those_on_record(
+    learned: Run, games: Path
+) -> None:
     """Looked for in the checkpoint, on the held out games, by formulas of the test's own."""
     best, last = weights_of(learned, "best"), weights_of(learned, "last")
     assert all(torch.equal(tensor, ENDED_WITH[name]) for name, tensor in best.items())
@@ -120,10 +132,16 @@ def test_it_ends_with_the_weights_of_its_best_epoch_whose_losses_are_those_on_re
         assert float(row["val.comparable_loss"]) == pytest.approx(comparable, rel=1e-4)
 
 
-def test_self_play_begins_with_a_network_that_was_trained_on_games(learned: Run, tmp_path: Path) -> None:
-    run = train(tmp_path, f"init_from={learned.folder}", "optimizer.lr=1e-12", "trainer.max_epochs=1")
+def test_self_play_begins_with_a_network_that_was_trained_on_games(
+    learned: Run, tmp_path: Path
+) -> None:
+    run = train(
+        tmp_path, f"init_from={learned.folder}", "optimizer.lr=1e-12", "trainer.max_epochs=1"
+    )
     begun = torch.load(run.folder / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]
-    given = torch.load(learned.folder / "checkpoints" / "best.ckpt", weights_only=True)["state_dict"]
+    given = torch.load(learned.folder / "checkpoints" / "best.ckpt", weights_only=True)[
+        "state_dict"
+    ]
     moved = [name for name in given if "running" not in name and "num_batches" not in name]
     assert all(torch.allclose(begun[name], given[name], atol=1e-6) for name in moved)
 
@@ -132,6 +150,8 @@ def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) ->
     run = train(tmp_path, f"data.path={games}", "data.mix_share=0.5")
     (tmp_path / "plain").mkdir()
     plain = train(tmp_path / "plain")
-    assert [row["steps"] for row in run.table("steps.csv")] == [row["steps"] for row in plain.table("steps.csv")]
+    assert [row["steps"] for row in run.table("steps.csv")] == [
+        row["steps"] for row in plain.table("steps.csv")
+    ]
     assert run.table("metrics.csv")[0]["train.loss"] != plain.table("metrics.csv")[0]["train.loss"]
     assert not same_weights(run, plain)

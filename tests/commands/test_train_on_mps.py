@@ -1,4 +1,6 @@
-"""A whole training on a pretended mps: its decisions are tried, no figure comes from Apple hardware."""
+"""A whole training on a pretended mps:
+its decisions are tried, no figure comes from Apple hardware.
+"""
 
 import json
 from pathlib import Path
@@ -19,12 +21,22 @@ TINY = (
 
 @pytest.mark.row("A6")
 @pytest.mark.parametrize("precision", ["16-mixed", "bf16-mixed", "32-true"])
-def test_a_run_on_mps_trains_to_its_end(precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its steps are timed by the host, and the network is back on the device for what follows the training."""
+def test_a_run_on_mps_trains_to_its_end(
+    precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its steps are timed by the host,
+    and the network is back on the device for what follows the training.
+    """
     monkeypatch.setattr("hexlit.commands.train.refuse_missing", lambda settings: None)
     with pretend_mps(monkeypatch) as device:
         code = main(
-            ["train", "accelerator=mps", f"accelerator.precision={precision}", *TINY, f"hydra.run.dir={tmp_path}"]
+            [
+                "train",
+                "accelerator=mps",
+                f"accelerator.precision={precision}",
+                *TINY,
+                f"hydra.run.dir={tmp_path}",
+            ]
         )
     assert code == 0
     summary = json.loads((tmp_path / "summary.json").read_text())

@@ -1,4 +1,5 @@
-"""F22: ranks on two hosts with addresses of their own train as one process does; a host that is gone ends the other.
+"""F22: ranks on two hosts with addresses of their own train as one process does; a host that is
+gone ends the other.
 
 As root, pytest -m services -n 0 -s tests/commands/test_train_on_two_hosts.py
 """
@@ -36,7 +37,9 @@ class Ranks:
 
     def __init__(self, hosts: tuple[Host, Host], folder: Path, *settings: str) -> None:
         self.folder = folder
-        self.output = [folder.with_name(f"{folder.name}-{number}.txt") for number in range(len(hosts))]
+        self.output = [
+            folder.with_name(f"{folder.name}-{number}.txt") for number in range(len(hosts))
+        ]
         self.starters = []
         fixed = ["--nnodes", len(hosts), "--nproc-per-node", 1, "--master-addr", hosts[0].address]
         for number, host in enumerate(hosts):
@@ -54,16 +57,22 @@ def test_two_hosts_train_as_one_process_does(hosts: tuple[Host, Host], tmp_path:
     settings = [*HEX, "trainer.max_epochs=2"]
     one = trained(tmp_path / "one", *settings, "selfplay.workers=2", "selfplay.ahead=false")
     ranks = Ranks(hosts, tmp_path / "two", *settings)
-    assert [starter.wait(900) for starter in ranks.starters] == [0, 0], ranks.output[0].read_text()[-3000:]
+    assert [starter.wait(900) for starter in ranks.starters] == [0, 0], ranks.output[0].read_text()[
+        -3000:
+    ]
     two = rows_of(tmp_path / "two" / "metrics.csv")
     assert_equal(two, one)
     assert [row["selfplay.games"] for row in two] == [row["selfplay.games"] for row in one]
     pairs = zip(two, one, strict=True)
-    largest = max(abs(float(ours["train.loss"]) - float(theirs["train.loss"])) for ours, theirs in pairs)
+    largest = max(
+        abs(float(ours["train.loss"]) - float(theirs["train.loss"])) for ours, theirs in pairs
+    )
     print(f"\ntwo hosts beside one process: losses differ by {largest:.1e} at most")
 
 
-def test_a_host_that_is_gone_ends_the_other(hosts: tuple[Host, Host], forecast: list[str], tmp_path: Path) -> None:
+def test_a_host_that_is_gone_ends_the_other(
+    hosts: tuple[Host, Host], forecast: list[str], tmp_path: Path
+) -> None:
     """The second host loses its processes."""
     ranks = Ranks(hosts, tmp_path / "run", *forecast, "trainer.max_epochs=100000")
     wait_for_rows(ranks.starters[0], ranks.folder)

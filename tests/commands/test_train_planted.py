@@ -36,7 +36,9 @@ def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
         nonlocal calls
         calls += bool(batch[0].any())  # empty boards only measure the time of a step
         found = losses(module, output, batch)
-        return {name: value * float("nan") for name, value in found.items()} if calls == 2 else found
+        return (
+            {name: value * float("nan") for name, value in found.items()} if calls == 2 else found
+        )
 
     monkeypatch.setattr(HexModule, "losses", nan)
     code, _, _ = train(tmp_path)
@@ -55,7 +57,9 @@ def test_a_broken_accelerator_falls_back_to_the_cpu_with_one_warning(
     """Found automatically, it is passed over."""
     monkeypatch.setattr(device, "why_missing", lambda asked: "" if asked.type != "mps" else "none")
     broken = "no kernel image is available for execution on the device"
-    monkeypatch.setattr(device, "trial_failure", lambda asked: broken if asked.type == "cuda" else "")
+    monkeypatch.setattr(
+        device, "trial_failure", lambda asked: broken if asked.type == "cuda" else ""
+    )
     tiny = [override for override in TINY if override != "accelerator=cpu"]
     with as_a_process(tmp_path):
         logging.getLogger().handlers.clear()

@@ -24,7 +24,11 @@ from tests.tasks.forecast.tables import hourly, save
 
 pytestmark = [pytest.mark.row("F22"), pytest.mark.slow]
 
-EXACT = ["accelerator.precision=32-true", "accelerator.inference_precision=fp32", "accelerator.threads=1"]
+EXACT = [
+    "accelerator.precision=32-true",
+    "accelerator.inference_precision=fp32",
+    "accelerator.threads=1",
+]
 TWO = "accelerator.devices=2"
 HEX = [*TINY, *EXACT, "net.dropout=0", "trainer.ema_decay=0.9"]
 WITHIN = 1e-5
@@ -49,9 +53,9 @@ def assert_equal(found: list[dict[str, str]], expected: list[dict[str, str]]) ->
         names = [name for name in wanted if name.startswith(("train.", "val.", "strength."))]
         assert "train.loss" in names
         for name in names:
-            assert float(row[name] or "nan") == pytest.approx(float(wanted[name] or "nan"), abs=WITHIN, nan_ok=True), (
-                name
-            )
+            assert float(row[name] or "nan") == pytest.approx(
+                float(wanted[name] or "nan"), abs=WITHIN, nan_ok=True
+            ), name
 
 
 def test_self_play_by_two_ranks_plays_the_games_of_two_workers(tmp_path: Path) -> None:
@@ -65,12 +69,20 @@ def test_self_play_by_two_ranks_plays_the_games_of_two_workers(tmp_path: Path) -
 def test_recorded_games(tmp_path: Path) -> None:
     plays = ("selfplay.", "data.reuse", "data.window")
     settings = [setting for setting in HEX if not setting.startswith(plays)]
-    settings += ["data=games", f"data.path={save_games(tmp_path / 'games')}", "accelerator.train_batch=33"]
+    settings += [
+        "data=games",
+        f"data.path={save_games(tmp_path / 'games')}",
+        "accelerator.train_batch=33",
+    ]
     assert_equal(trained(tmp_path / "two", *settings, TWO), trained(tmp_path / "one", *settings))
 
 
 def test_forecast(tmp_path: Path) -> None:
-    settings = [*SMALL, f"data.path={save(hourly(), tmp_path / 'hours.csv')}", "accelerator.evaluation_batch=33"]
+    settings = [
+        *SMALL,
+        f"data.path={save(hourly(), tmp_path / 'hours.csv')}",
+        "accelerator.evaluation_batch=33",
+    ]
     assert_equal(trained(tmp_path / "two", *settings, TWO), trained(tmp_path / "one", *settings))
 
 
@@ -92,7 +104,9 @@ def forecast(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def of_one_process(forecast: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
+def of_one_process(
+    forecast: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> list[dict[str, str]]:
     return trained(tmp_path_factory.mktemp("whole") / "run", *forecast)
 
 
@@ -102,15 +116,28 @@ def test_a_run_goes_on_with_another_number_of_ranks(
 ) -> None:
     folder = tmp_path / "run"
     trained(folder, *forecast, "trainer.max_epochs=1", f"accelerator.devices={first}")
-    found = trained(folder, f"resume={folder}", "trainer.max_epochs=3", f"accelerator.devices={then}")
+    found = trained(
+        folder, f"resume={folder}", "trainer.max_epochs=3", f"accelerator.devices={then}"
+    )
     assert_equal(found, of_one_process)
 
 
 @pytest.mark.parametrize("lost", [0, 1])
-def test_a_rank_of_torchrun_that_dies_ends_the_other(lost: int, forecast: list[str], tmp_path: Path) -> None:
+def test_a_rank_of_torchrun_that_dies_ends_the_other(
+    lost: int, forecast: list[str], tmp_path: Path
+) -> None:
     """torchrun ends it after half a minute at most, and says which it was."""
     folder = tmp_path / "run"
-    starter = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "hexlit", "train"]
+    starter = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "-m",
+        "hexlit",
+        "train",
+    ]
     whole = [*starter, *forecast, "trainer.max_epochs=1000", f"hydra.run.dir={folder}"]
     with (tmp_path / "said").open("w+") as output:
         process = subprocess.Popen(whole, stdout=output, stderr=subprocess.STDOUT)
@@ -135,7 +162,12 @@ def wait_for_rows(process: "subprocess.Popen[Any]", folder: Path) -> None:
 def test_a_rank_that_dies_ends_all_and_one_process_goes_on(tmp_path: Path) -> None:
     """A line says which it was. Nothing is left behind, and no game is lost or played twice."""
     folder = tmp_path / "run"
-    settings = [*HEX, "trainer.max_epochs=30", "evaluation.every_epochs=0", "trainer.monitor=train.loss"]
+    settings = [
+        *HEX,
+        "trainer.max_epochs=30",
+        "evaluation.every_epochs=0",
+        "trainer.monitor=train.loss",
+    ]
     whole = command(folder, *settings, "trainer.monitor_mode=min", TWO)
     process = subprocess.Popen(whole, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     wait_for_rows(process, folder)

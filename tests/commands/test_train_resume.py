@@ -1,4 +1,6 @@
-"""A run killed at any moment continues and ends as if nothing had happened; no finished game is lost."""
+"""A run killed at any moment continues and ends as if nothing had happened;
+no finished game is lost.
+"""
 
 import json
 import random
@@ -25,8 +27,8 @@ from tests.tables import rows_of
 
 OVERRIDES = [*TINY, "trainer.max_epochs=4"]
 
-# Runs hexlit and kills its own process, which nothing can catch: at call number COUNT of what WHERE names, or WHERE
-# seconds after the first game has been asked for.
+# Runs hexlit and kills its own process, which nothing can catch: at call number COUNT of what WHERE
+# names, or WHERE seconds after the first game has been asked for.
 KILLER = """
 import os, signal, sys, threading
 from pathlib import Path
@@ -101,7 +103,9 @@ def games_of(folder: Path) -> list[GameRecord]:
 
 
 def games_on_disk(folder: Path, room: Path) -> set[int]:
-    """Ids of the games that a kill has left, looked up in a copy, as opening a store tidies it up."""
+    """Ids of the games that a kill has left,
+    looked up in a copy, as opening a store tidies it up.
+    """
     room.mkdir()
     for path in (folder / "games").glob("*"):
         (room / path.name).write_bytes(path.read_bytes())
@@ -109,7 +113,9 @@ def games_on_disk(folder: Path, room: Path) -> set[int]:
 
 
 def assert_ends_alike(folder: Path, expected: Path, survivors: set[int]) -> None:
-    """The run in `folder` has come to what the uninterrupted one has, and holds the games of `survivors`."""
+    """The run in `folder` has come to what the uninterrupted one has,
+    and holds the games of `survivors`.
+    """
     found, wanted = games_of(folder), {record.game_id: record for record in games_of(expected)}
     ids = [record.game_id for record in found]
     assert len(ids) == len(set(ids)), "a game is kept twice"
@@ -117,31 +123,46 @@ def assert_ends_alike(folder: Path, expected: Path, survivors: set[int]) -> None
     assert set(ids) == set(wanted)
     assert [record.game_id for record in found if not same(record, wanted[record.game_id])] == []
     kept, weights = (
-        torch.load(path / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"] for path in (folder, expected)
+        torch.load(path / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]
+        for path in (folder, expected)
     )
     assert kept.keys() == weights.keys()
     assert [name for name in kept if not torch.equal(kept[name], weights[name])] == []
     for name in ("metrics.csv", "phases.csv"):
         # Every session starts, compiles, or loads what was compiled.
         keys, wanted_keys = (
-            [(row["epoch"], row.get("phase")) for row in rows_of(path / name) if row.get("phase") not in ONCE]
+            [
+                (row["epoch"], row.get("phase"))
+                for row in rows_of(path / name)
+                if row.get("phase") not in ONCE
+            ]
             for path in (folder, expected)
         )
         assert keys == wanted_keys, name
-    for row, other in zip(rows_of(folder / "metrics.csv"), rows_of(expected / "metrics.csv"), strict=True):
+    for row, other in zip(
+        rows_of(folder / "metrics.csv"), rows_of(expected / "metrics.csv"), strict=True
+    ):
         learned = {name for name in other if name.startswith(("train.", "strength.", "cost.flops"))}
         assert {name: row[name] for name in learned} == {name: other[name] for name in learned}
-    summary, wanted_summary = (json.loads((path / "summary.json").read_text()) for path in (folder, expected))
+    summary, wanted_summary = (
+        json.loads((path / "summary.json").read_text()) for path in (folder, expected)
+    )
     for name in ("epochs", "games", "positions", "strength", "best", "resignations"):
         assert summary[name] == wanted_summary[name], name
     assert summary["cost"]["flops"] == wanted_summary["cost"]["flops"]
     phases = sum(row["wall_seconds"] for row in summary["phases"].values())
     wall = summary["wall_seconds"]
-    assert 0.98 * wall <= phases <= wall, "E3, F5: the phases of all sessions, and all their wall time"
+    assert 0.98 * wall <= phases <= wall, (
+        "E3, F5: the phases of all sessions, and all their wall time"
+    )
 
 
-def killed_and_resumed(folder: Path, kills: list[tuple[str, int]], room: Path, more: Sequence[str] = ()) -> set[int]:
-    """Start the run and resume it after every kill; the ids of all games that were on disk at a kill."""
+def killed_and_resumed(
+    folder: Path, kills: list[tuple[str, int]], room: Path, more: Sequence[str] = ()
+) -> set[int]:
+    """Start the run and resume it after every kill;
+    the ids of all games that were on disk at a kill.
+    """
     survivors: set[int] = set()
     overrides = [*OVERRIDES, *more, f"hydra.run.dir={folder}"]
     for number, (where, count) in enumerate([*kills, ("never", 0)]):
@@ -161,9 +182,11 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.row("A24")
-def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(uninterrupted: Path, tmp_path: Path) -> None:
-    """In the first self-play, in an optimisation, in an evaluation, between a checkpoint and the row of its epoch
-    in metrics.csv, and when only the summary is missing.
+def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(
+    uninterrupted: Path, tmp_path: Path
+) -> None:
+    """In the first self-play, in an optimisation, in an evaluation, between a checkpoint and the
+    row of its epoch in metrics.csv, and when only the summary is missing.
     """
     chance = random.Random(2026)
     kills = [
@@ -181,12 +204,16 @@ def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(uninterrupted
 @pytest.mark.row("A24")
 @pytest.mark.row("E13")
 @pytest.mark.slow
-def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp_path: Path) -> None:
+def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(
+    tmp_path: Path,
+) -> None:
     """The games of the next epoch were under way."""
     workers = ["selfplay.workers=2", "trainer.max_epochs=4"]
     expected = tmp_path / "uninterrupted"
     assert hexlit("never", 0, *OVERRIDES, *workers, f"hydra.run.dir={expected}") == 0
-    survivors = killed_and_resumed(tmp_path / "run", [("saved", 1), ("evaluated", 1)], tmp_path, workers)
+    survivors = killed_and_resumed(
+        tmp_path / "run", [("saved", 1), ("evaluated", 1)], tmp_path, workers
+    )
     assert survivors
     assert_ends_alike(tmp_path / "run", expected, survivors)
 
@@ -206,10 +233,16 @@ def test_a_killed_run_that_ends_early_ends_as_the_uninterrupted_one(tmp_path: Pa
     assert_ends_alike(tmp_path / "run", expected, survivors)
 
 
-def interrupted(sent: signal.Signals, epoch: int, overrides: list[str], cwd: Path) -> tuple[str, list[psutil.Process]]:
-    """What a run says after a signal in the training of `epoch`, and the processes that it had started until then."""
+def interrupted(
+    sent: signal.Signals, epoch: int, overrides: list[str], cwd: Path
+) -> tuple[str, list[psutil.Process]]:
+    """What a run says after a signal in the training of `epoch`,
+    and the processes that it had started until then.
+    """
     command = [sys.executable, "-c", LISTENS, "train", *overrides]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd) as run:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd
+    ) as run:
         assert run.stdout is not None
         for line in run.stdout:
             if f"epoch {epoch} of 1000  training" in line:
@@ -225,9 +258,16 @@ def interrupted(sent: signal.Signals, epoch: int, overrides: list[str], cwd: Pat
 @pytest.mark.row("E13")
 @pytest.mark.slow  # a run with workers in a process of its own
 def test_ctrl_c_ends_a_run_at_once_though_its_workers_are_ahead(tmp_path: Path) -> None:
-    """The games under way are not waited for, those that have ended are kept, and no process is left."""
+    """The games under way are not waited for,
+    those that have ended are kept, and no process is left.
+    """
     folder = tmp_path / "run"
-    long = ["selfplay.workers=2", "selfplay.positions=3000", "data.reuse=0.1", "trainer.max_epochs=1000"]
+    long = [
+        "selfplay.workers=2",
+        "selfplay.positions=3000",
+        "data.reuse=0.1",
+        "trainer.max_epochs=1000",
+    ]
     overrides = [*TINY, *long, "trainer.max_time=0:01:30", f"hydra.run.dir={folder}"]
     _, workers = interrupted(signal.SIGINT, 1, overrides, tmp_path)
     assert len(workers) >= 2
@@ -236,14 +276,19 @@ def test_ctrl_c_ends_a_run_at_once_though_its_workers_are_ahead(tmp_path: Path) 
     assert not (folder / "games" / "journal.arrows").exists()
 
 
-@pytest.mark.parametrize("sent", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
-def test_an_interrupted_run_says_what_it_had_reached_and_how_to_go_on(sent: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "sent", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+)
+def test_an_interrupted_run_says_what_it_had_reached_and_how_to_go_on(
+    sent: signal.Signals, tmp_path: Path
+) -> None:
     """Ctrl-C, and what batch systems send before they kill."""
     overrides = [*TINY, "trainer.max_epochs=1000", "trainer.max_time=1:00:00", "hydra.run.dir=run"]
     rest, _ = interrupted(sent, 2, overrides, tmp_path)
     said, command_line = rest.splitlines()[-2:]
     assert re.match(
-        r"The run was interrupted after \d+ of 1000 epochs, before it was proved: openings \d/9, search", said
+        r"The run was interrupted after \d+ of 1000 epochs, before it was proved: openings \d/9, search",
+        said,
     )
     assert command_line == "To continue to its end: hexlit train resume=run trainer.max_time=null"
     assert not (tmp_path / "run" / "summary.json").exists()
@@ -292,7 +337,11 @@ def stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("settings", "why", "trains_on"),
     [
         (["evaluation.proof.evaluations=1"], "it was proved", ["evaluation.proof.enabled=false"]),
-        (["trainer.patience=1", "optimizer.lr=1e-30"], "trainer.patience ended it", ["trainer.patience=9"]),
+        (
+            ["trainer.patience=1", "optimizer.lr=1e-30"],
+            "trainer.patience ended it",
+            ["trainer.patience=9"],
+        ),
         (["trainer.max_flops=1"], "trainer.max_flops ended it", ["trainer.max_flops=null"]),
         (["trainer.max_time=00:00:00"], "trainer.max_time ended it", ["trainer.max_time=null"]),
         (STOPPED, "a callback ended it", [STOPPED[0], "+callbacks.mine.after=9"]),
@@ -312,7 +361,9 @@ def test_resuming_a_run_that_ended_before_its_last_epoch_changes_nothing(
     folder = tmp_path / "run"
     with monkeypatch.context() as patched:
         if why == "it was proved":
-            patched.setattr("hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0})
+            patched.setattr(
+                "hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0}
+            )
         assert main([*TINY, "trainer.max_epochs=5", *settings, f"hydra.run.dir={folder}"]) == 0
         epochs, before = len(rows_of(folder / "metrics.csv")), contents(folder)
         assert epochs < 4
@@ -321,8 +372,14 @@ def test_resuming_a_run_that_ended_before_its_last_epoch_changes_nothing(
         for more in ([], ["trainer.max_epochs=4"]):
             assert main([f"resume={folder}", *typed_again, *more]) == 0
             said = " ".join(capsys.readouterr().out.split())
-            assert f"This run has ended after {epochs} of {4 if more else 5} epochs ({why}), with " in said
-            assert trains_on[0].lstrip("+").partition("=")[0].partition(".")[0] in said.rpartition("(")[2]
+            assert (
+                f"This run has ended after {epochs} of {4 if more else 5} epochs ({why}), with "
+                in said
+            )
+            assert (
+                trains_on[0].lstrip("+").partition("=")[0].partition(".")[0]
+                in said.rpartition("(")[2]
+            )
             assert contents(folder) == before
     assert main([f"resume={folder}", "trainer.max_epochs=4", *trains_on]) == 0
     assert len(rows_of(folder / "metrics.csv")) > epochs
@@ -338,7 +395,11 @@ class Falls(L.Callback):
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         pl_module.log("mine.score", self.metric, on_step=False, on_epoch=True, batch_size=1)
 """
-WATCHED = ["+callbacks.mine._target_=falls.Falls", "trainer.monitor=mine.score", "trainer.monitor_mode=max"]
+WATCHED = [
+    "+callbacks.mine._target_=falls.Falls",
+    "trainer.monitor=mine.score",
+    "trainer.monitor_mode=max",
+]
 
 
 @pytest.fixture
@@ -376,7 +437,10 @@ def test_a_run_with_patience_does_not_go_on_without_its_best_weights(
     assert "best.ckpt: there is no such file" in capsys.readouterr().err
     torch.save({**content, "epoch": 0}, best)
     assert main(more) == 2
-    assert "best.ckpt: is of epoch 0, and trainer.patience needs that of epoch 1;" in capsys.readouterr().err
+    assert (
+        "best.ckpt: is of epoch 0, and trainer.patience needs that of epoch 1;"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.row("A24")
@@ -384,21 +448,29 @@ def test_a_run_with_patience_does_not_go_on_without_its_best_weights(
 def test_a_run_without_its_checkpoint_is_not_begun_again_in_its_folder(
     kept: str, uninterrupted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its tables and games would be overwritten; each of its files alone tells that it had a checkpoint."""
+    """Its tables and games would be overwritten;
+    each of its files alone tells that it had a checkpoint.
+    """
     folder = tmp_path / "run"
     shutil.copytree(uninterrupted, folder)
     (folder / "checkpoints" / "last.ckpt").unlink()
     (folder / ({"summary.json", "phases.csv"} - {kept}).pop()).unlink()
     before = contents(folder)
     assert main([f"resume={folder}"]) == 2
-    assert "last.ckpt: there is no such checkpoint to resume; a new run here would" in capsys.readouterr().err
+    assert (
+        "last.ckpt: there is no such checkpoint to resume; a new run here would"
+        in capsys.readouterr().err
+    )
     assert contents(folder) == before
 
 
 @pytest.mark.row("A24")
 @pytest.mark.parametrize(
     ("override", "was"),
-    [("optimizer.lr=1e-5", "optimizer.lr=0.015"), ("trainer.ema_decay=0.9", "trainer.ema_decay=0.0")],
+    [
+        ("optimizer.lr=1e-5", "optimizer.lr=0.015"),
+        ("trainer.ema_decay=0.9", "trainer.ema_decay=0.0"),
+    ],
 )
 def test_what_the_checkpoint_would_overrule_is_refused(
     override: str, was: str, tmp_path_factory: pytest.TempPathFactory
@@ -407,7 +479,9 @@ def test_what_the_checkpoint_would_overrule_is_refused(
     folder = tmp_path_factory.getbasetemp() / "refused"
     if not folder.exists():
         assert hexlit("never", 0, *TINY, f"hydra.run.dir={folder}", "trainer.max_epochs=1") == 0
-    code, output = run_program(HEXLIT, "train", f"resume={folder}", "trainer.max_epochs=2", override)
+    code, output = run_program(
+        HEXLIT, "train", f"resume={folder}", "trainer.max_epochs=2", override
+    )
     assert code == 2, output
     assert f"was started with {was}; keep it to resume" in output
     assert override not in (folder / ".hydra" / "overrides.yaml").read_text()

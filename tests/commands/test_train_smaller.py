@@ -12,7 +12,12 @@ from hexlit.tasks.hex.checkpoint import load_network
 from tests.commands.test_train import Run, same_games, same_weights, train
 from tests.commands.tiny import TINY
 
-SMALLER = ("board=4", "selfplay.smaller_boards=[2,3]", "selfplay.smaller_epochs=1", "trainer.max_epochs=5")
+SMALLER = (
+    "board=4",
+    "selfplay.smaller_boards=[2,3]",
+    "selfplay.smaller_epochs=1",
+    "trainer.max_epochs=5",
+)
 WORKER = ("selfplay.workers=1", "selfplay.ahead=true")
 
 
@@ -28,7 +33,22 @@ def boards(run: Run) -> list[int]:
 @pytest.mark.row("G4")
 def test_the_smaller_boards_come_first_and_have_their_share_of_the_later_epochs(mixed: Run) -> None:
     config = SelfPlayConfig(smaller_boards=[5, 6], smaller_epochs=3, smaller_share=0.25)
-    assert [config.board_of(epoch, 7) for epoch in range(14)] == [5, 5, 5, 6, 6, 6, 7, 7, 7, 5, 7, 7, 7, 6]
+    assert [config.board_of(epoch, 7) for epoch in range(14)] == [
+        5,
+        5,
+        5,
+        6,
+        6,
+        6,
+        7,
+        7,
+        7,
+        5,
+        7,
+        7,
+        7,
+        6,
+    ]
     assert boards(mixed) == [2, 3, 4, 2, 4]
     sizes = [(record.size, record.network_version) for record in mixed.games.values()]
     assert {size for size, _ in sizes} == {2, 3, 4}
@@ -45,7 +65,9 @@ def test_a_smaller_board_is_left_at_the_epoch_it_is_said_to_be() -> None:
 @pytest.mark.row("G4")
 def test_the_cost_counts_every_position_at_the_size_of_its_board(mixed: Run) -> None:
     config, total = load_network(mixed.folder / "checkpoints" / "last.ckpt").net.config, 0
-    evaluations = [int(row["evaluations"]) for row in mixed.table("phases.csv") if row["phase"] == "selfplay"]
+    evaluations = [
+        int(row["evaluations"]) for row in mixed.table("phases.csv") if row["phase"] == "selfplay"
+    ]
     examples = [int(row["examples"]) for row in mixed.table("steps.csv")]
     for size, evaluated, seen in zip(boards(mixed), evaluations, examples, strict=True):
         total += forward_flops(config, size) * (evaluated + 3 * seen)
@@ -80,7 +102,9 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.row("G4")
-def test_boards_are_left_at_their_mark_the_last_epochs_learn_from_all_games_and_both_go_on(tmp_path: Path) -> None:
+def test_boards_are_left_at_their_mark_the_last_epochs_learn_from_all_games_and_both_go_on(
+    tmp_path: Path,
+) -> None:
     """The run ends while it learns from all of its games."""
     mark = ("board=[2,3,4]", "selfplay.smaller_epochs=3", "selfplay.smaller_mark=1")
     replay = ("trainer.max_epochs=9", "data.replay_epochs=5", "data.window=1")
@@ -105,7 +129,9 @@ def test_a_run_without_games_is_refused(capfd: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("setting", ["selfplay.smaller_boards=[4]", "selfplay.smaller_boards=[1]"])
-def test_boards_that_are_not_smaller_are_refused(setting: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_boards_that_are_not_smaller_are_refused(
+    setting: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main([*TINY, *SMALLER, setting]) == 2
     assert "selfplay.smaller_boards=[" in capfd.readouterr().err
 
@@ -122,4 +148,8 @@ def test_a_run_can_go_on_with_smaller_boards_that_it_did_not_begin_with(tmp_path
 def test_a_list_of_boards_is_written_out_in_its_place() -> None:
     both = ["board=7", "selfplay.smaller_boards=[5, 6]"]
     assert boards_in_turn(["seed=2", "board=[5, 6,7]", "a=b c"]) == ["seed=2", *both, "a=b c"]
-    assert boards_in_turn(["board=7", "board=[7]", "board=5,6"]) == ["board=7", "board=[7]", "board=5,6"]
+    assert boards_in_turn(["board=7", "board=[7]", "board=5,6"]) == [
+        "board=7",
+        "board=[7]",
+        "board=5,6",
+    ]

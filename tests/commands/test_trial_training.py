@@ -15,7 +15,11 @@ from hexlit.training.config import RunOptions, TrainerConfig
 @pytest.mark.row("C12")
 def test_the_time_saved_is_that_of_the_epochs_not_done_at_its_own_pace() -> None:
     """The start does not count, and no more time than the trial would have had."""
-    phases = {"compiling": {"wall_seconds": 60.0}, "selfplay": {"wall_seconds": 6.0}, "training": {"wall_seconds": 4.0}}
+    phases = {
+        "compiling": {"wall_seconds": 60.0},
+        "selfplay": {"wall_seconds": 6.0},
+        "training": {"wall_seconds": 4.0},
+    }
     summary = {"phases": phases, "wall_seconds": 70.0, "cost": {"flops": 50}}
     assert time_left(summary, TrainerConfig(max_epochs=20), 5, 0) == 30.0
     assert time_left(summary, TrainerConfig(max_epochs=20), 5, 2) == 30.0 + 2 * 40.0
@@ -26,7 +30,9 @@ def test_the_time_saved_is_that_of_the_epochs_not_done_at_its_own_pace() -> None
 
 @pytest.mark.row("A2")
 @pytest.mark.parametrize("trial", [True, False])
-def test_a_trial_alone_is_refused_a_full_device(trial: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_alone_is_refused_a_full_device(
+    trial: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`choose_device` then refuses what another run evades; see its tests."""
     asked: list[bool] = []
 
@@ -36,5 +42,7 @@ def test_a_trial_alone_is_refused_a_full_device(trial: bool, tmp_path: Path, mon
 
     monkeypatch.setattr("hexlit.accelerate.profile.build_profile", build_profile)
     with pytest.raises(UsageError, match="enough is known"):
-        train_task(ForecastTrainConfig(task="forecast", name="x"), tmp_path, RunOptions(trial=trial))
+        train_task(
+            ForecastTrainConfig(task="forecast", name="x"), tmp_path, RunOptions(trial=trial)
+        )
     assert asked == [trial]

@@ -8,13 +8,27 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hexlit.commands.typed_words import as_typed, near_keys
 
 
-@pytest.mark.parametrize("value", ["a=b/r", "über/x", "it's", "a(b)", "C:\\x", "runs/5×5/é", "x=${y", 'say "so"'])
+@pytest.mark.parametrize(
+    "value", ["a=b/r", "über/x", "it's", "a(b)", "C:\\x", "runs/5×5/é", "x=${y", 'say "so"']
+)
 def test_a_value_is_read_as_it_is_typed(value: str) -> None:
     assert OverridesParser.create().parse_override(as_typed(f"source={value}")).value() == value
 
 
 @pytest.mark.parametrize(
-    "word", ["seed=1", "a=[1,2]", "x=1,2", "x=[ü", "x=interval(1", "x='it'", "~seed", "+a.b=c d", "x={a: 1}", "word"]
+    "word",
+    [
+        "seed=1",
+        "a=[1,2]",
+        "x=1,2",
+        "x=[ü",
+        "x=interval(1",
+        "x='it'",
+        "~seed",
+        "+a.b=c d",
+        "x={a: 1}",
+        "word",
+    ],
 )
 def test_other_words_stay(word: str) -> None:
     assert as_typed(word) == word

@@ -1,6 +1,7 @@
 """Imported by the process that others are forked from: what a training or a sweep needs.
 
-All of it stays, so no search for garbage needs to go through it: that would give each of the others a copy.
+All of it stays, so no search for garbage needs to go through it: that would give each of the others
+a copy.
 """
 
 import gc

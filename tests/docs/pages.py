@@ -1,4 +1,6 @@
-"""The pages that people read, taken apart: fenced blocks, what is said around them, links and headings."""
+"""The pages that people read, taken apart: fenced blocks,
+what is said around them, links and headings.
+"""
 
 import json
 import re
@@ -20,7 +22,11 @@ def manual() -> list[Path]:
 
 def pages() -> list[Path]:
     """All Markdown files of the project's own."""
-    others = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / ".github").rglob("*.md"))]
+    others = [
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "CHANGELOG.md",
+        *sorted((ROOT / ".github").rglob("*.md")),
+    ]
     return [*manual(), *(path for path in others if path.exists())]
 
 
@@ -85,7 +91,9 @@ def marks_of(comment: str) -> dict[str, str]:
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Number and text of every line of a page outside fenced blocks; of a notebook, of its Markdown cells."""
+    """Number and text of every line of a page outside fenced blocks;
+    of a notebook, of its Markdown cells.
+    """
     if path.suffix == ".ipynb":
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
@@ -103,19 +111,24 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def code_spans(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and text of every piece of inline code; one that is broken over two lines counts, too."""
+    """Line and text of every piece of inline code;
+    one that is broken over two lines counts, too.
+    """
     rows = list(prose(path))
     text = "\n".join(line for _, line in rows)
     for span in re.finditer(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", text, re.DOTALL):
         if "\n\n" not in span[2]:
-            yield rows[text.count("\n", 0, span.start())][0], " ".join(span[2].split()).replace("\\|", "|")
+            yield (
+                rows[text.count("\n", 0, span.start())][0],
+                " ".join(span[2].split()).replace("\\|", "|"),
+            )
 
 
 def anchors(path: Path) -> set[str]:
     """The anchors of a page's headings, and those that it sets itself.
 
-    A heading's anchor is formed as GitHub does, and for the pages of `docs/` as MkDocs does, too, which puts one
-    hyphen where GitHub puts several.
+    A heading's anchor is formed as GitHub does, and for the pages of `docs/` as MkDocs does, too,
+    which puts one hyphen where GitHub puts several.
     """
     found: list[str] = []
     for _, line in prose(path):

@@ -9,7 +9,9 @@ from pathlib import Path
 from tests.docs.pages import Fence, code_spans, fences, name_of
 
 SHELLS = ("sh", "shell")
-"""Languages of blocks with command lines. Those of `shell` need a server, other hardware or an installation."""
+"""Languages of blocks with command lines.
+Those of `shell` need a server, other hardware or an installation.
+"""
 OPERATORS = {"&&", "||", ";", "|", "&"}
 REDIRECTIONS = {">", ">>", "<", ">&", "&>"}
 LAUNCHERS = ("torchrun", "srun", "sbatch", "nice", "nohup", "taskset", "time", "env", "timeout")
@@ -29,7 +31,9 @@ class Command:
     inline: bool = False
     """Whether it stands in a sentence or a table, and not in a block of its own."""
     elsewhere: bool = False
-    """Whether it needs more than this machine has, so that its settings are checked and it never runs."""
+    """Whether it needs more than this machine has,
+    so that its settings are checked and it never runs.
+    """
 
     @property
     def text(self) -> str:
@@ -38,7 +42,9 @@ class Command:
 
 
 def commands_of(path: Path) -> Iterator[Command]:
-    """All commands of a page, those in sentences last; without those of examples, which run as they are."""
+    """All commands of a page, those in sentences last;
+    without those of examples, which run as they are.
+    """
     for fence in fences(path):
         if fence.language in SHELLS and "run" not in fence.marks:
             yield from commands_of_fence(fence)
@@ -48,14 +54,23 @@ def commands_of(path: Path) -> Iterator[Command]:
 
 
 def is_command(span: str) -> bool:
-    """Whether a piece of inline code is a command line, and not a name such as `hexlit` or the form of commands."""
+    """Whether a piece of inline code is a command line,
+    and not a name such as `hexlit` or the form of commands.
+    """
     if re.search(r"\bCOMMAND\b|\bACTION\b", span):
         return False
-    return re.match(r"(?:srun .*|torchrun .*|\w+=\S+ )?(?:hexlit|pytest|mkdocs|python3? -m) +[^ ]", span) is not None
+    return (
+        re.match(
+            r"(?:srun .*|torchrun .*|\w+=\S+ )?(?:hexlit|pytest|mkdocs|python3? -m) +[^ ]", span
+        )
+        is not None
+    )
 
 
 def commands_of_fence(fence: Fence) -> Iterator[Command]:
-    """The commands of a block, continued lines put together; prompts (`$ `) are taken off, and so is their output."""
+    """The commands of a block, continued lines put together;
+    prompts (`$ `) are taken off, and so is their output.
+    """
     waiting, start = "", fence.line
     has_prompts = any(line.startswith("$ ") for line in fence.text.splitlines())
     for number, line in enumerate(fence.text.splitlines(), fence.line):
@@ -72,8 +87,12 @@ def commands_of_fence(fence: Fence) -> Iterator[Command]:
 
 
 def commands_of_line(place: str, line: str, *, inline: bool = False) -> Iterator[Command]:
-    """The simple commands of one line of shell, redirections left out; raises ValueError for an open quote."""
-    reader = shlex.shlex(re.sub(r"(?<!\S)\d(?=[<>])", "", line), posix=True, punctuation_chars="&|;<>")
+    """The simple commands of one line of shell,
+    redirections left out; raises ValueError for an open quote.
+    """
+    reader = shlex.shlex(
+        re.sub(r"(?<!\S)\d(?=[<>])", "", line), posix=True, punctuation_chars="&|;<>"
+    )
     reader.whitespace_split = True
     words: list[str] = []
     skip = False
@@ -94,7 +113,9 @@ def simple(place: str, words: list[str], inline: bool) -> Command:
     while first < len(words) - 1 and re.match(r"[A-Z_]+=", words[first]):
         first += 1
     if Path(words[first]).name in LAUNCHERS:
-        first = next((i for i, word in enumerate(words) if Path(word).name in ("hexlit", "pytest")), first)
+        first = next(
+            (i for i, word in enumerate(words) if Path(word).name in ("hexlit", "pytest")), first
+        )
         if words[first - 1] == "-m":
             return Command(place, tuple(words[first:]), tuple(words[: first - 1]), inline)
     before, rest = words[:first], words[first:]

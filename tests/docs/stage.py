@@ -1,6 +1,7 @@
 """Folders and files that the pages speak of, small ones: a run, a sweep, recorded games, a table.
 
-A page says `checkpoint=runs/hex5/...`; here `{run}` is such a run. Each is made when it is first asked for.
+A page says `checkpoint=runs/hex5/...`; here `{run}` is such a run. Each is made when it is first
+asked for.
 """
 
 import json
@@ -15,7 +16,13 @@ from tests.planning.test_plan import PACE
 
 SAMPLES = ROOT / "tests" / "samples"
 FORECAST = ["task=forecast", "net.hidden=8", "net.second=0", "net.head=8", "trainer.max_epochs=1"]
-CLASSIFY = ["task=classify", "data.max_length=32", "net.vocabulary=400", "net.width=16", "trainer.max_epochs=1"]
+CLASSIFY = [
+    "task=classify",
+    "data.max_length=32",
+    "net.vocabulary=400",
+    "net.width=16",
+    "trainer.max_epochs=1",
+]
 COLUMNS = [
     *("data.time=[time]", "data.timezone=null", "data.series=station", "data.targets=[level]"),
     "data.features=[rain]",
@@ -26,7 +33,9 @@ TABLES = ("readings", "texts")
 
 
 class Stage(dict[str, str]):
-    """Name -> path. What stands there is real where `real`; otherwise it suffices to compose settings."""
+    """Name -> path. What stands there is real where `real`;
+    otherwise it suffices to compose settings.
+    """
 
     def __init__(self, folder: Path, *, real: bool) -> None:
         super().__init__(samples=str(SAMPLES), sgf=str(SAMPLES / "games_5x5.sgf"))
@@ -63,7 +72,12 @@ def run(stage: Stage, path: Path) -> None:
 
 
 def sweep(stage: Stage, path: Path) -> None:
-    grid = ["hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", "optimizer.lr=0.003,0.03", f"hydra.sweep.dir={path}"]
+    grid = [
+        "hydra/sweeper=optuna",
+        "hydra/sweeper/sampler=grid",
+        "optimizer.lr=0.003,0.03",
+        f"hydra.sweep.dir={path}",
+    ]
     tiny = [one for one in TINY if not one.startswith("optimizer.lr=")]
     stage.hexlit("train", "--multirun", *grid, *tiny)
 
@@ -75,7 +89,13 @@ def sweep_of_texts(stage: Stage, path: Path) -> None:
 
 
 def match(stage: Stage, path: Path) -> None:
-    stage.hexlit("match", "players=[random,rollouts simulations=8]", "board=3", "pairs=4", f"hydra.run.dir={path}")
+    stage.hexlit(
+        "match",
+        "players=[random,rollouts simulations=8]",
+        "board=3",
+        "pairs=4",
+        f"hydra.run.dir={path}",
+    )
 
 
 def strength(stage: Stage, path: Path) -> None:
@@ -139,5 +159,10 @@ MAKERS: dict[str, Callable[[Stage, Path], None]] = {
         *(readings, forecast, texts, classify, encoder, rates),
     )
 }
-OUTLINES = {**dict.fromkeys(MAKERS, nothing), "run": outlined_run, "match": outlined_run, "strength": outlined_run}
+OUTLINES = {
+    **dict.fromkeys(MAKERS, nothing),
+    "run": outlined_run,
+    "match": outlined_run,
+    "strength": outlined_run,
+}
 OUTLINES |= {"sweep": outlined_sweep, "sweep_of_texts": outlined_sweep, "rates": rates}

@@ -1,9 +1,11 @@
-"""How the tests run the command lines of the pages: in small, with small files, or not at all and why.
+"""How the tests run the command lines of the pages: in small, with small files, or not at all and
+why.
 
 A new command line in a page needs nothing here as long as its settings compose. It needs an entry
 
 - in `PLACES` if it names a file or a folder that its reader has and a test has not;
-- in `COMMANDS` if it is a command of hexlit that no entry knows, or takes minutes when it is run whole.
+- in `COMMANDS` if it is a command of hexlit that no entry knows, or takes minutes when it is run
+  whole.
 """
 
 import re
@@ -34,14 +36,21 @@ PLACES: list[tuple[str, str]] = [
     (r"(trainer\.max_time)=HH:MM:SS", r"\1=00:01:00"),
     (r"(pid)=N", r"\1=1"),
 ]
-"""A whole word of a command -> the word that stands in for it; the first that fits counts. `{NAME}` is of the stage."""
+"""A whole word of a command -> the word that stands in for it;
+the first that fits counts. `{NAME}` is of the stage.
+"""
 
 INSIDE: list[tuple[str, str]] = [
     (r"runs/classify/[\w.{}/-]+", "{classify}"),
     (r"runs/forecast/[\w.{}/-]+", "{forecast}"),
-    (r"\b(checkpoint|policy)=(?:runs/[\w.{}/-]+|RUN_OR_FILE|RUN\b|FOLDER\b|OTHER\b|FILE\b)", r"\1={run}"),
+    (
+        r"\b(checkpoint|policy)=(?:runs/[\w.{}/-]+|RUN_OR_FILE|RUN\b|FOLDER\b|OTHER\b|FILE\b)",
+        r"\1={run}",
+    ),
 ]
-"""The same for parts of a word, such as the players of a match; before the whole words, all that fit."""
+"""The same for parts of a word, such as the players of a match;
+before the whole words, all that fit.
+"""
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,9 @@ class Whole:
     pattern: str
     """Fits the whole text of the command, its program `hexlit` left out."""
     small: Sequence[str] = ()
-    """Overrides that make it a matter of seconds. A setting that the page searches stays as it is."""
+    """Overrides that make it a matter of seconds.
+    A setting that the page searches stays as it is.
+    """
     words: Sequence[tuple[str, str]] = ()
     """Further stand-ins for words of these commands, before those of `PLACES`."""
     quick: bool = False
@@ -60,25 +71,59 @@ class Whole:
     """Why it is composed, and never run whole."""
 
 
-LEARNS = [*PLAIN, "net.channels=8", "net.blocks=[1]", "trainer.max_epochs=1", "trainer.max_time=null"]
+LEARNS = [
+    *PLAIN,
+    "net.channels=8",
+    "net.blocks=[1]",
+    "trainer.max_epochs=1",
+    "trainer.max_time=null",
+]
 EVALUATES = ["evaluation.simulations=8", "evaluation.positions=20", "evaluation.game_positions=20"]
 UNMEASURED = ["evaluation.every_epochs=0", "trainer.monitor=train.loss", "trainer.monitor_mode=min"]
-PLAYS = ["search.simulations=8", "selfplay.fast_simulations=4", "selfplay.positions=40", "selfplay.games=8"]
+PLAYS = [
+    "search.simulations=8",
+    "selfplay.fast_simulations=4",
+    "selfplay.positions=40",
+    "selfplay.games=8",
+]
 SMALL_HEX = ["board=3", *LEARNS, *PLAYS, "selfplay.workers=0", "data.window=100"]
-MEASURES = ["repeats=2", "seconds=0.01", "compiled=false", "accelerator=cpu", "accelerator.threads=1"]
+MEASURES = [
+    "repeats=2",
+    "seconds=0.01",
+    "compiled=false",
+    "accelerator=cpu",
+    "accelerator.threads=1",
+]
 RECORDED = ["board=5", "data.validation_share=0.5"]
 """The stage has few games of that board."""
 TRIALS = ["hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1", "hydra.sweeper.timeout=null"]
 
 COMMANDS: list[Whole] = [
     Whole(r".*(-h|--help|--cfg job)( .*)?", quick=True),
-    Whole(r".*(where|ray\.address)=.*", refused="needs a cluster of Ray; tests/cluster starts some"),
-    Whole(r".*hydra/launcher=submitit.*", refused="needs Slurm; tests/commands/test_on_slurm.py starts it"),
-    Whole(r".*(accelerator=(cuda|mps)|\.device=cuda).*", refused="needs a device that may not be there"),
-    Whole(r"train .*accelerator\.devices=2.*", refused="tests/commands/test_train_ranks.py runs several ranks"),
-    Whole(r".*hydra\.sweeper\.storage=.*", refused="needs a database; tests/tuning/test_on_servers.py starts some"),
+    Whole(
+        r".*(where|ray\.address)=.*", refused="needs a cluster of Ray; tests/cluster starts some"
+    ),
+    Whole(
+        r".*hydra/launcher=submitit.*",
+        refused="needs Slurm; tests/commands/test_on_slurm.py starts it",
+    ),
+    Whole(
+        r".*(accelerator=(cuda|mps)|\.device=cuda).*",
+        refused="needs a device that may not be there",
+    ),
+    Whole(
+        r"train .*accelerator\.devices=2.*",
+        refused="tests/commands/test_train_ranks.py runs several ranks",
+    ),
+    Whole(
+        r".*hydra\.sweeper\.storage=.*",
+        refused="needs a database; tests/tuning/test_on_servers.py starts some",
+    ),
     Whole(r"-sc .*", quick=True),
-    Whole(r"train --multirun .*sweep\.resume=true.*", refused="needs a sweep that was killed; tests/tuning kills some"),
+    Whole(
+        r"train --multirun .*sweep\.resume=true.*",
+        refused="needs a sweep that was killed; tests/tuning kills some",
+    ),
     Whole(r"train .*resume=.*", ["trainer.max_epochs=3"]),
     Whole(r"match .*resume=.*"),
     Whole(r"train --multirun .*task=(forecast|NAME|\.\.\.).*", [*FORECAST[1:], *PLAIN, *TRIALS]),
@@ -88,9 +133,14 @@ COMMANDS: list[Whole] = [
         [*CLASSIFY[1:], *PLAIN, *TRIALS, "data.path={texts}", "data.text=text", "data.label=label"],
     ),
     Whole(
-        r"train .*task=classify.*", [*CLASSIFY[1:], *PLAIN, "data.path={texts}", "data.text=text", "data.label=label"]
+        r"train .*task=classify.*",
+        [*CLASSIFY[1:], *PLAIN, "data.path={texts}", "data.text=text", "data.label=label"],
     ),
-    Whole(r"train .*best=.* data\.max_length=.*", CLASSIFY[2:], words=[(r"(\+?best)=.*", r"\1={sweep_of_texts}")]),
+    Whole(
+        r"train .*best=.* data\.max_length=.*",
+        CLASSIFY[2:],
+        words=[(r"(\+?best)=.*", r"\1={sweep_of_texts}")],
+    ),
     Whole(r"train .*(data=games|data\.path=|init_from=).*", [*RECORDED, *LEARNS]),
     Whole(r"train --multirun .*sweep=(experiments|supervised).*", [*RECORDED, *LEARNS, *TRIALS]),
     Whole(r"train --multirun .*sweep=.*", [*SMALL_HEX, *EVALUATES, *TRIALS]),
@@ -101,16 +151,26 @@ COMMANDS: list[Whole] = [
     Whole(r"train.*", [*SMALL_HEX, *EVALUATES]),
     Whole(r"solve board=[78] .*"),
     Whole(r"solve.*", quick=True),
-    Whole(r"games (import|export|stats|show|verify).*", words=[(r"(source)=.*", r"\1={samples}")], quick=True),
+    Whole(
+        r"games (import|export|stats|show|verify).*",
+        words=[(r"(source)=.*", r"\1={samples}")],
+        quick=True,
+    ),
     Whole(r"games puzzles.*", ["board=4", "count=2"]),
     Whole(r"report .*wandb=.*", refused="saves a page on the servers of Weights & Biases"),
-    Whole(r"report .*watch=true.*", refused="watches a sweep to its end; tests/commands/test_report.py does"),
+    Whole(
+        r"report .*watch=true.*",
+        refused="watches a sweep to its end; tests/commands/test_report.py does",
+    ),
     Whole(r"report.*"),
     Whole(r"(match|strength) resume=.*"),
     Whole(r"match.*", ["board=3", "pairs=4", "accelerator=cpu", "search.simulations=8"]),
     Whole(r"strength.*", ["board=3", "positions=20", "simulations=[4]", "accelerator=cpu"]),
     Whole(r"htp.*", quick=False),
-    Whole(r"play.*", refused="serves until Ctrl-C; tests/commands/test_play.py and tests/web play on it"),
+    Whole(
+        r"play.*",
+        refused="serves until Ctrl-C; tests/commands/test_play.py and tests/web play on it",
+    ),
     Whole(r"export.*format=onnx.*"),
     Whole(r"export.*"),
     Whole(r"predict .*text=.*", words=[(r"(checkpoint)=.*", r"\1={classify}")]),
@@ -124,10 +184,16 @@ COMMANDS: list[Whole] = [
     ),
     Whole(r"bench .*task=.*", [*MEASURES[:2], *PLAIN[1:]]),
     Whole(r"bench .*what=solver.*", ["board=4"]),
-    Whole(r"bench.*", ["board=3", "net.channels=8", "net.blocks=[1]", *PLAYS[:1], "selfplay.games=8", *MEASURES]),
+    Whole(
+        r"bench.*",
+        ["board=3", "net.channels=8", "net.blocks=[1]", *PLAYS[:1], "selfplay.games=8", *MEASURES],
+    ),
     Whole(r"plan.*", ["hosts=4"], quick=True),
     Whole(r"doctor.*", ["compile=false"]),
-    Whole(r"monitor.*", refused="watches a run that is going on; tests/commands/test_monitor.py starts one"),
+    Whole(
+        r"monitor.*",
+        refused="watches a run that is going on; tests/commands/test_monitor.py starts one",
+    ),
 ]
 
 
@@ -165,7 +231,9 @@ def is_searched(word: str) -> bool:
 
 
 def shortened(words: Sequence[str], entry: Whole) -> list[str]:
-    """`words` with the overrides that make the command small, in the place of those of the same key."""
+    """`words` with the overrides that make the command small,
+    in the place of those of the same key.
+    """
     small = {word.partition("=")[0]: word for word in entry.small}
     kept = []
     for word in words:

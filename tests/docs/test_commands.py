@@ -26,7 +26,9 @@ LONGEST = 900.0
 
 
 def hexlit_commands() -> dict[str, Command]:
-    """Text -> the first command of the pages with this text; mentions such as `hexlit match` are left out."""
+    """Text -> the first command of the pages with this text;
+    mentions such as `hexlit match` are left out.
+    """
     found: dict[str, Command] = {}
     for page in manual():
         if page == GENERATED:  # tests/commands/test_help.py tries its examples
@@ -45,7 +47,9 @@ def is_mention(command: Command) -> bool:
 
 def entry_of(command: Command) -> Whole:
     entry = whole(command.words[1:])
-    assert entry is not None, f"{command.place}: `{command.text}` is unknown here: add an entry to COMMANDS in {HEADER}"
+    assert entry is not None, (
+        f"{command.place}: `{command.text}` is unknown here: add an entry to COMMANDS in {HEADER}"
+    )
     return entry
 
 
@@ -72,7 +76,9 @@ def first_value(override: Override) -> Any:
 
 @pytest.fixture
 def composes_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """In this test a command parses its command line, composes and checks its settings, and does nothing more."""
+    """In this test a command parses its command line,
+    composes and checks its settings, and does nothing more.
+    """
     watched = application._watched
 
     def check(command: Composed) -> None:
@@ -86,7 +92,9 @@ def composes_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def call(words: Sequence[str]) -> int:
-    """`hexlit` with these arguments; `htp` by its entrance for flags, which leaves standard output alone."""
+    """`hexlit` with these arguments; `htp` by its entrance for flags,
+    which leaves standard output alone.
+    """
     if words[0] == "htp":
         from hexlit.commands.htp_program import explain
 
@@ -100,7 +108,9 @@ def call(words: Sequence[str]) -> int:
 def test_the_settings_of_every_command_compose(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Through the parser of the real command line, so that a typo in a key, a group or a value is found."""
+    """Through the parser of the real command line,
+    so that a typo in a key, a group or a value is found.
+    """
     monkeypatch.chdir(tmp_path)
     stage, wrong = Stage(tmp_path, real=False), []
     for command in hexlit_commands().values():
@@ -118,8 +128,15 @@ def runs(*, quick: bool) -> list[Any]:
     found = []
     for command in hexlit_commands().values():
         entry = whole(command.words[1:])
-        if entry is not None and not entry.refused and not command.elsewhere and entry.quick is quick:
-            found.append(pytest.param(command, id=f"{command.place}-{' '.join(command.words[1:3])}"))
+        if (
+            entry is not None
+            and not entry.refused
+            and not command.elsewhere
+            and entry.quick is quick
+        ):
+            found.append(
+                pytest.param(command, id=f"{command.place}-{' '.join(command.words[1:3])}")
+            )
     return found
 
 
@@ -137,14 +154,20 @@ def in_small(command: Command, stage: Stage) -> list[str]:
 def run_whole(command: Command, stage: Stage, folder: Path) -> None:
     arguments = in_small(command, stage)
     done = run_apart(HEXLIT, *arguments, folder=folder, seconds=LONGEST)
-    assert done.returncode == 0, f"{command.place}: {command.text}\nas {arguments}\n{done.stdout}{done.stderr}"
+    assert done.returncode == 0, (
+        f"{command.place}: {command.text}\nas {arguments}\n{done.stdout}{done.stderr}"
+    )
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.row("F14")
 @pytest.mark.parametrize("command", runs(quick=True))
 def test_a_quick_command_runs(
-    command: Command, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    command: Command,
+    stage: Stage,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """In this process, which has all imported; a training apart, as it sets up its process."""
     if command.words[1:] == ("train",):

@@ -1,9 +1,10 @@
-"""The examples of the README and of `docs/` work as they are printed: Python runs, settings in other languages parse.
+"""The examples of the README and of `docs/` work as they are printed: Python runs, settings in
+other languages parse.
 
-`<!-- run: NAME -->` above a block says that it runs. The blocks of one page with one NAME run in order, in one
-temporary folder; neighbouring blocks of Python are one program. `<!-- file: PATH run: NAME -->` says that the block is
-a file of that folder; without a NAME it is that of the next block that runs. `<!-- run: NAME slow -->` leaves a NAME to
-`pytest -m slow`.
+`<!-- run: NAME -->` above a block says that it runs. The blocks of one page with one NAME run in
+order, in one temporary folder; neighbouring blocks of Python are one program. `<!-- file: PATH run:
+NAME -->` says that the block is a file of that folder; without a NAME it is that of the next block
+that runs. `<!-- run: NAME slow -->` leaves a NAME to `pytest -m slow`.
 """
 
 import os
@@ -34,7 +35,9 @@ def examples(*, slow: bool) -> list[Any]:
                 files = []
             elif "file" in fence.marks:
                 files.append(fence)
-        assert not files, f"{files[0].place}: no block behind this file runs; name it, <!-- file: PATH run: NAME -->"
+        assert not files, (
+            f"{files[0].place}: no block behind this file runs; name it, <!-- file: PATH run: NAME -->"
+        )
         for name, blocks in named.items():
             if any("slow" in block.marks for block in blocks) is slow:
                 found.append(pytest.param(blocks, id=f"{name_of(page)}-{name}"))
@@ -45,7 +48,9 @@ def steps(blocks: list[Fence]) -> Iterator[tuple[str, list[Fence]]]:
     """What is done with the blocks, in order: a file is written, Python or shell runs."""
 
     def kind(block: Fence) -> str:
-        return "file" if "file" in block.marks else "shell" if block.language in SHELLS else "python"
+        return (
+            "file" if "file" in block.marks else "shell" if block.language in SHELLS else "python"
+        )
 
     for name, group in groupby(blocks, kind):
         yield name, list(group)
@@ -66,8 +71,16 @@ def run_example(blocks: list[Fence], folder: Path) -> None:
             assert done.returncode == 0, f"{group[0].place}:\n{done.stdout}{done.stderr}"
         else:
             for command in (command for block in group for command in commands_of_fence(block)):
-                assert command.words[0] == "hexlit", f"{command.place}: only commands of hexlit run here"
-                done = run_apart(HEXLIT, *command.words[1:], folder=folder, environment=environment, seconds=LONGEST)
+                assert command.words[0] == "hexlit", (
+                    f"{command.place}: only commands of hexlit run here"
+                )
+                done = run_apart(
+                    HEXLIT,
+                    *command.words[1:],
+                    folder=folder,
+                    environment=environment,
+                    seconds=LONGEST,
+                )
                 assert done.returncode == 0, f"{command.place}:\n{done.stdout}{done.stderr}"
 
 

@@ -1,4 +1,6 @@
-"""Every link leads somewhere: to a file, a heading or a line that is there. Links to the web have a valid form."""
+"""Every link leads somewhere: to a file,
+a heading or a line that is there. Links to the web have a valid form.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +13,10 @@ from tests.docs.pages import ROOT, anchors, name_of, pages, prose
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CODE = sorted(
-    path for folder in ("hexlit", "conf") for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".yaml")
+    path
+    for folder in ("hexlit", "conf")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".yaml")
 )
 LINK = re.compile(
     r"!?\[(?:[^\[\]]|\[[^\]]*\]|!\[[^\]]*\]\([^)]*\))*\]\(<?(?P<target>[^\s<>()]+(?:\([^)]*\))?)>?(?: +\"[^\"]*\")?\)"
@@ -46,7 +51,9 @@ def what_is_wrong(path: Path, target: str) -> str | None:
         return f"there is no {name_of(file)}"
     if anchor and file.suffix == ".md" and anchor not in anchors(file):
         return f"{name_of(file)} has no heading of the anchor #{anchor}"
-    if re.fullmatch(r"L\d+", anchor) and int(anchor[1:]) > len(file.read_text(encoding="utf-8").splitlines()):
+    if re.fullmatch(r"L\d+", anchor) and int(anchor[1:]) > len(
+        file.read_text(encoding="utf-8").splitlines()
+    ):
         return f"{name_of(file)} has fewer lines"
     return None
 
@@ -72,7 +79,17 @@ def test_every_link_of_a_page_leads_somewhere(path: Path) -> None:
 @pytest.mark.row("F14")
 def test_every_file_that_code_and_pages_name_is_there() -> None:
     """Names of placeholders, such as conf/task/NAME.yaml, have capitals."""
-    lines = [(path, *line) for path in CODE for line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)]
+    lines = [
+        (path, *line)
+        for path in CODE
+        for line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    ]
     lines += [(path, *line) for path in pages() for line in prose(path)]
-    named = [(f"{name_of(path)}:{number}", name) for path, number, line in lines for name in FILE.findall(line)]
-    assert [one for one in named if not (ROOT / one[1]).exists() and not re.search(r"[A-Z]{2}", one[1])] == []
+    named = [
+        (f"{name_of(path)}:{number}", name)
+        for path, number, line in lines
+        for name in FILE.findall(line)
+    ]
+    assert [
+        one for one in named if not (ROOT / one[1]).exists() and not re.search(r"[A-Z]{2}", one[1])
+    ] == []

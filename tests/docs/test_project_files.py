@@ -1,4 +1,6 @@
-"""The files around the code say what is so: releases, citation, workflow, and the versions of packages."""
+"""The files around the code say what is so: releases,
+citation, workflow, and the versions of packages.
+"""
 
 import datetime
 import re
@@ -17,7 +19,9 @@ KINDS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
 
 
 def project() -> dict[str, Any]:
-    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     return found
 
 
@@ -41,7 +45,9 @@ def test_every_dependency_has_a_lowest_version_and_one_alone() -> None:
         requirement = Requirement(line)
         if requirement.name == "hexlit":
             continue
-        assert any(one.operator in (">=", "==", "~=") for one in requirement.specifier), f"{line}: no lowest version"
+        assert any(one.operator in (">=", "==", "~=") for one in requirement.specifier), (
+            f"{line}: no lowest version"
+        )
         found.setdefault(requirement.name, set()).add(str(requirement.specifier))
     assert {name: kinds for name, kinds in found.items() if len(kinds) > 1} == {}
 

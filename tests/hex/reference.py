@@ -1,7 +1,8 @@
-"""Hex in plain Python, written from the rules and slow on purpose: what compiled code has to agree with.
+"""Hex in plain Python, written from the rules and slow on purpose: what compiled code has to agree
+with.
 
-Cells are indices row * size + column; Black (+1) connects the first and the last row, White (-1) the first and the last
-column.
+Cells are indices row * size + column; Black (+1) connects the first and the last row, White (-1)
+the first and the last column.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,11 @@ def neighbours(size: int) -> tuple[tuple[int, ...], ...]:
     """The cells that touch each cell."""
     steps = ((0, -1), (0, 1), (-1, 0), (1, 0), (-1, 1), (1, -1))
     return tuple(
-        tuple((r + down) * size + c + right for down, right in steps if 0 <= r + down < size and 0 <= c + right < size)
+        tuple(
+            (r + down) * size + c + right
+            for down, right in steps
+            if 0 <= r + down < size and 0 <= c + right < size
+        )
         for r in range(size)
         for c in range(size)
     )

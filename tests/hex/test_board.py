@@ -28,10 +28,15 @@ def games(draw: st.DrawFn) -> reference.Game:
 @given(games())
 def test_a_board_is_what_plain_python_says_after_every_move(game: reference.Game) -> None:
     """Legal moves, stones, winner and player to move, forwards and backwards."""
-    board, replayed = GameBoard(game.size, swap=game.swap), reference.Game(game.size, swap=game.swap)
+    board, replayed = (
+        GameBoard(game.size, swap=game.swap),
+        reference.Game(game.size, swap=game.swap),
+    )
     trail = []
     for move in game.moves:
-        trail.append((board.cells.tolist(), board.legal_moves(), board.winner, board.to_move, board.may_swap))
+        trail.append(
+            (board.cells.tolist(), board.legal_moves(), board.winner, board.to_move, board.may_swap)
+        )
         board.play(move)
         replayed.play(move)
         assert board.legal_moves() == replayed.legal_moves()
@@ -41,7 +46,13 @@ def test_a_board_is_what_plain_python_says_after_every_move(game: reference.Game
     assert board.moves == tuple(game.moves)
     for move in reversed(game.moves):
         assert board.undo() == move
-        assert trail.pop() == (board.cells.tolist(), board.legal_moves(), board.winner, board.to_move, board.may_swap)
+        assert trail.pop() == (
+            board.cells.tolist(),
+            board.legal_moves(),
+            board.winner,
+            board.to_move,
+            board.may_swap,
+        )
 
 
 def test_moves_may_be_text_or_indices() -> None:
@@ -78,7 +89,9 @@ def test_nobody_moves_after_the_end() -> None:
         (False, "", -1, "^cell -1: a 3x3 board has the cells 0 to 8$"),
     ],
 )
-def test_an_illegal_move_is_refused_and_changes_nothing(swap: bool, moves: str, move: int, message: str) -> None:
+def test_an_illegal_move_is_refused_and_changes_nothing(
+    swap: bool, moves: str, move: int, message: str
+) -> None:
     board = GameBoard(3, swap=swap, moves=moves)
     before = (board.moves, board.cells.tolist())
     with pytest.raises(UsageError, match=message):
@@ -94,4 +107,7 @@ def test_planes_are_those_of_the_mover() -> None:
 
 
 def test_the_text_leans_like_the_board() -> None:
-    assert str(GameBoard(3, moves="a1 c2")) == "   a b c\n 1 X . . 1\n  2 . . O 2\n   3 . . . 3\n      a b c"
+    assert (
+        str(GameBoard(3, moves="a1 c2"))
+        == "   a b c\n 1 X . . 1\n  2 . . O 2\n   3 . . . 3\n      a b c"
+    )

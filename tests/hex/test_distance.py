@@ -11,7 +11,9 @@ from tests.hex.reference import neighbours, winner
 
 
 def reference_distances(cells: list[int], size: int, colour: int, last: bool) -> dict[int, int]:
-    """Two-distance of every empty cell to the first or last edge of `colour`, by repeating the definition."""
+    """Two-distance of every empty cell to the first or last edge of `colour`,
+    by repeating the definition.
+    """
     touching = neighbours(size)
 
     def line(cell: int) -> int:
@@ -33,7 +35,9 @@ def reference_distances(cells: list[int], size: int, colour: int, last: bool) ->
     empty = [cell for cell, stone in enumerate(cells) if stone == 0]
     around = {cell: reached(cell) for cell in empty}
     distance = {
-        cell: 1 if any(line(c) == edge for c in (cell, *(o for o in around[cell] if cells[o] == colour))) else FAR
+        cell: 1
+        if any(line(c) == edge for c in (cell, *(o for o in around[cell] if cells[o] == colour)))
+        else FAR
         for cell in empty
     }
     changed = True
@@ -51,7 +55,9 @@ def reference_potentials(cells: list[int], size: int) -> tuple[list[int], list[l
     each = []
     for colour in (1, -1):
         ways = [reference_distances(cells, size, colour, last) for last in (False, True)]
-        each.append([min(FAR, sum(way.get(cell, FAR) for way in ways)) for cell in range(size * size)])
+        each.append(
+            [min(FAR, sum(way.get(cell, FAR) for way in ways)) for cell in range(size * size)]
+        )
     return [min(row) for row in each], each
 
 

@@ -4,13 +4,24 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OPPONENT_EDGES, OWN, OWN_EDGES, PLANES, blank_planes, encode
+from hexlit.hex.encoding import (
+    MAY_SWAP,
+    OPPONENT,
+    OPPONENT_EDGES,
+    OWN,
+    OWN_EDGES,
+    PLANES,
+    blank_planes,
+    encode,
+)
 from hexlit.hex.symmetry import exchange_colours
 
 SIZES = [2, 3, 5, 8, 13]
 
 
-def random_positions(size: int, batch: int = 50) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.bool_]]:
+def random_positions(
+    size: int, batch: int = 50
+) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.bool_]]:
     random = np.random.default_rng(size)
     cells = random.integers(-1, 2, (batch, size * size)).astype(np.int8)
     to_move = random.choice(np.array([-1, 1], np.int8), batch)
@@ -38,15 +49,20 @@ def test_planes_equal_their_definition(size: int) -> None:
     planes = encode(cells, to_move, may_swap)
     assert planes.dtype == np.int8
     expected = [
-        reference_planes(*position) for position in zip(cells, to_move.tolist(), may_swap.tolist(), strict=True)
+        reference_planes(*position)
+        for position in zip(cells, to_move.tolist(), may_swap.tolist(), strict=True)
     ]
     assert np.array_equal(planes, np.stack(expected))
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_position_and_its_colour_exchanged_mirror_image_look_the_same_to_their_movers(size: int) -> None:
+def test_a_position_and_its_colour_exchanged_mirror_image_look_the_same_to_their_movers(
+    size: int,
+) -> None:
     cells, to_move, may_swap = random_positions(size)
-    assert np.array_equal(encode(cells, to_move, may_swap), encode(exchange_colours(cells), -to_move, may_swap))
+    assert np.array_equal(
+        encode(cells, to_move, may_swap), encode(exchange_colours(cells), -to_move, may_swap)
+    )
 
 
 def test_blank_planes_show_an_empty_board() -> None:

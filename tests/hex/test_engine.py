@@ -28,7 +28,9 @@ def play_action(stones: Stones, g: int, action: int, colour: int, table: Geometr
 
 
 def random_moves(random: np.random.Generator, size: int, swap: bool) -> list[int]:
-    """Every cell once in random order, with the swap at ply 1 in half of the games that have the rule."""
+    """Every cell once in random order,
+    with the swap at ply 1 in half of the games that have the rule.
+    """
     moves = [int(cell) for cell in random.permutation(size * size)]
     if swap and random.random() < 0.5:
         # The mirror image of the first stone is taken from now on, and its own cell free.
@@ -40,7 +42,9 @@ def random_moves(random: np.random.Generator, size: int, swap: bool) -> list[int
 
 @pytest.mark.row("E10")
 def test_ten_thousand_random_games_agree_with_plain_python_after_every_move() -> None:
-    """Stones and winner after every move, sizes 2 to 26, a quarter of the games under the swap rule."""
+    """Stones and winner after every move, sizes 2 to 26,
+    a quarter of the games under the swap rule.
+    """
     assert sum(GAMES.values()) == 10_000
     random = np.random.default_rng(10)
     for size, games in GAMES.items():
@@ -58,7 +62,10 @@ def test_ten_thousand_random_games_agree_with_plain_python_after_every_move() ->
                 action = move if colour == BLACK else reference.transposed(move, size)
                 won = play_action(stones, 0, action, colour, table)
                 assert stones.cells[0].tolist() == [*cells, OUTSIDE]
-                assert won == (move != size * size and reference.connects(cells, size, colour)), (size, cells)
+                assert won == (move != size * size and reference.connects(cells, size, colour)), (
+                    size,
+                    cells,
+                )
                 if won:
                     break
             assert won
@@ -97,7 +104,9 @@ def test_a_set_up_position_has_the_winner_that_flood_fill_finds() -> None:
         full = random.choice(np.array([-1, 1], np.int8), size * size)
         holes = random.random(size * size) < random.random()
         colours = np.where(holes, 0, full).astype(np.int8)
-        assert place_all(stones, 1, colours, geometry(size)) == reference.winner(colours.tolist(), size)
+        assert place_all(stones, 1, colours, geometry(size)) == reference.winner(
+            colours.tolist(), size
+        )
         assert np.array_equal(stones.cells[1, :-1], colours)
         assert not stones.cells[[0, 2], :-1].any()
 
@@ -116,7 +125,9 @@ def test_a_copied_position_goes_on_by_itself() -> None:
 @st.composite
 def full_boards(draw: st.DrawFn) -> tuple[int, list[int]]:
     size = draw(st.integers(2, 12))
-    return size, draw(st.lists(st.sampled_from((BLACK, WHITE)), min_size=size * size, max_size=size * size))
+    return size, draw(
+        st.lists(st.sampled_from((BLACK, WHITE)), min_size=size * size, max_size=size * size)
+    )
 
 
 @given(full_boards())
@@ -133,5 +144,9 @@ def test_the_walk_along_the_border_finds_the_winner_of_union_find() -> None:
     random = np.random.default_rng(5)
     for _ in range(5000):
         size = int(random.choice([2, 3, 4, 5, 7, 11, 19, 26]))
-        cells = np.where(random.random(size * size) < random.uniform(0.3, 0.7), BLACK, WHITE).astype(np.int8)
-        assert winner_of_full_board(cells, size) == place_all(empty_stones(1, size), 0, cells, geometry(size))
+        cells = np.where(
+            random.random(size * size) < random.uniform(0.3, 0.7), BLACK, WHITE
+        ).astype(np.int8)
+        assert winner_of_full_board(cells, size) == place_all(
+            empty_stones(1, size), 0, cells, geometry(size)
+        )

@@ -36,7 +36,9 @@ def test_actions_maps_and_boards_agree_and_lead_back(size: int, colour: int) -> 
     both = frame_maps(np.stack([policy, policy]), np.array([BLACK, colour], np.int8), size)
     np.testing.assert_array_equal(both, np.stack([policy, seen]))
     actions = np.array([1, cells - 2])
-    for got, action in zip(frame_actions(actions, np.full(2, colour, np.int8), size), actions, strict=True):
+    for got, action in zip(
+        frame_actions(actions, np.full(2, colour, np.int8), size), actions, strict=True
+    ):
         assert got == frame_action(int(action), colour, size)
 
 

@@ -12,7 +12,9 @@ from tests.hex import reference
 def test_neighbours_are_those_of_the_rules_and_the_extra_cell_elsewhere(size: int) -> None:
     cells = size * size
     for cell, row in enumerate(geometry(size).neighbours.tolist()):
-        assert sorted(other for other in row if other != cells) == sorted(reference.neighbours(size)[cell])
+        assert sorted(other for other in row if other != cells) == sorted(
+            reference.neighbours(size)[cell]
+        )
 
 
 @pytest.mark.parametrize("size", [2, 3, 8, 26])

@@ -15,15 +15,30 @@ from numba.core.errors import NumbaError
 
 import hexlit.hex.solver
 from hexlit.hex import jit
-from hexlit.hex.jit import ROOMS, SOURCES, kernel, kernel_sources, uncounted_device_function, uncounted_kernel
+from hexlit.hex.jit import (
+    ROOMS,
+    SOURCES,
+    kernel,
+    kernel_sources,
+    uncounted_device_function,
+    uncounted_kernel,
+)
 
 PACKAGE = Path(hexlit.hex.solver.__file__).parents[2]
 
 
 def test_every_kernel_stands_in_a_folder_whose_changes_are_seen() -> None:
-    decorators = re.compile(r"^@(kernel|inline|uncounted_device_function|uncounted_kernel)$", re.MULTILINE)
-    users = [path for path in PACKAGE.rglob("*.py") if decorators.search(path.read_text(encoding="utf-8"))]
-    outside = [path for path in users if not any(path.is_relative_to(PACKAGE / room) for room in ROOMS)]
+    decorators = re.compile(
+        r"^@(kernel|inline|uncounted_device_function|uncounted_kernel)$", re.MULTILINE
+    )
+    users = [
+        path
+        for path in PACKAGE.rglob("*.py")
+        if decorators.search(path.read_text(encoding="utf-8"))
+    ]
+    outside = [
+        path for path in users if not any(path.is_relative_to(PACKAGE / room) for room in ROOMS)
+    ]
     assert len(users) > 20
     assert outside == []
     assert set(users) <= set(kernel_sources(PACKAGE))
@@ -31,7 +46,12 @@ def test_every_kernel_stands_in_a_folder_whose_changes_are_seen() -> None:
 
 def test_kernels_depend_on_the_modules_that_they_import_alone() -> None:
     sources = {str(path.relative_to(PACKAGE)) for path in kernel_sources(PACKAGE)}
-    assert {"hex/geometry.py", "search/config.py", "hex/solver/table.py", "nets/winograd/vectors.py"} <= sources
+    assert {
+        "hex/geometry.py",
+        "search/config.py",
+        "hex/solver/table.py",
+        "nets/winograd/vectors.py",
+    } <= sources
     assert not {"hex/records/sgf.py", "hex/records/formats.py", "selfplay/importing.py"} & sources
 
 
@@ -39,7 +59,9 @@ def test_a_named_cache_has_a_folder_for_these_sources(tmp_path: Path) -> None:
     """Kernels of another version of another module are in another folder."""
     program = "from hexlit.hex import jit; print(jit.FOLDER)"
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
     assert run.stdout.strip() == str(tmp_path / SOURCES)
 
 
@@ -109,13 +131,17 @@ def test_a_borrowing_kernel_works_on_what_it_is_given_and_makes_no_array() -> No
 
 
 def test_every_kernel_of_the_solver_borrows() -> None:
-    """One that does not counts references at each of its steps, and takes most of the solver's time."""
+    """One that does not counts references at each of its steps,
+    and takes most of the solver's time.
+    """
     kernels = 0
     for module in pkgutil.iter_modules(hexlit.hex.solver.__path__, "hexlit.hex.solver."):
         for name, value in vars(importlib.import_module(module.name)).items():
             if isinstance(value, Dispatcher):
                 kernels += 1
-                inlined = value.targetoptions.get("inline") == "always"  # becomes code of the kernels that call it
+                inlined = (
+                    value.targetoptions.get("inline") == "always"
+                )  # becomes code of the kernels that call it
                 assert inlined or value.targetoptions.get("_nrt") is False, f"{module.name}.{name}"
     assert kernels > 30
 

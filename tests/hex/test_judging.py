@@ -7,7 +7,13 @@ from hexlit.hex.judging import judged_right, openings_right
 
 @pytest.mark.parametrize(
     ("value", "wins", "right"),
-    [(1e-9, True, True), (-1e-9, True, False), (0.0, False, True), (0.0, True, False), (True, True, True)],
+    [
+        (1e-9, True, True),
+        (-1e-9, True, False),
+        (0.0, False, True),
+        (0.0, True, False),
+        (True, True, True),
+    ],
 )
 def test_the_sign_of_the_unrounded_value_decides(value: float, wins: bool, right: bool) -> None:
     assert judged_right(value, wins) is right

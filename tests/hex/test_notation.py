@@ -16,10 +16,18 @@ def test_every_cell_and_the_swap_come_back_from_their_names(size: int) -> None:
 
 
 def test_names_are_column_letter_and_row_number() -> None:
-    assert [format_cell(cell, 11) for cell in (0, 1, 11, 120, 121)] == ["a1", "b1", "a2", "k11", SWAP]
+    assert [format_cell(cell, 11) for cell in (0, 1, 11, 120, 121)] == [
+        "a1",
+        "b1",
+        "a2",
+        "k11",
+        SWAP,
+    ]
 
 
-@given(st.text(max_size=12) | st.from_regex(r"[a-zA-Z]?[0-9]{0,3}", fullmatch=True), st.integers(2, 26))
+@given(
+    st.text(max_size=12) | st.from_regex(r"[a-zA-Z]?[0-9]{0,3}", fullmatch=True), st.integers(2, 26)
+)
 def test_any_text_is_a_move_of_the_board_or_a_one_line_usage_error(text: str, size: int) -> None:
     names = {"swap", *(format_cell(cell, size) for cell in range(size * size + 1))}
     if text.strip().lower() in names:
@@ -31,9 +39,13 @@ def test_any_text_is_a_move_of_the_board_or_a_one_line_usage_error(text: str, si
         assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("text", ["", "a", "1", "a0", "a01", "d1", "a4", "a1b2", "aa1", "a-1", "a1.0", "swap-sides"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "1", "a0", "a01", "d1", "a4", "a1b2", "aa1", "a-1", "a1.0", "swap-sides"]
+)
 def test_what_is_no_cell_is_refused_with_the_range_that_is(text: str) -> None:
-    with pytest.raises(UsageError, match=r"a move on a 3x3 board is a cell from a1 to c3, or swap-pieces$"):
+    with pytest.raises(
+        UsageError, match=r"a move on a 3x3 board is a cell from a1 to c3, or swap-pieces$"
+    ):
         parse_cell(text, 3)
 
 
@@ -48,5 +60,8 @@ def test_moves_come_back_from_one_line(case: tuple[int, list[int]]) -> None:
     size, moves = case
     line = format_moves(moves, size)
     assert (
-        parse_moves(line, size) == parse_moves(line.replace(" ", ","), size) == parse_moves(line.split(), size) == moves
+        parse_moves(line, size)
+        == parse_moves(line.replace(" ", ","), size)
+        == parse_moves(line.split(), size)
+        == moves
     )

@@ -42,12 +42,16 @@ def test_the_seed_decides_the_games() -> None:
 
 
 def exact_share_of_black(cells: list[int], size: int, to_move: int) -> float:
-    """Share of all ways to share out the empty cells, the mover getting the larger half, that Black wins."""
+    """Share of all ways to share out the empty cells,
+    the mover getting the larger half, that Black wins.
+    """
     empty = [cell for cell, stone in enumerate(cells) if stone == 0]
     fills = list(itertools.combinations(empty, len(empty) // 2))
     wins = 0
     for theirs in fills:
-        full = [stone or (-to_move if cell in theirs else to_move) for cell, stone in enumerate(cells)]
+        full = [
+            stone or (-to_move if cell in theirs else to_move) for cell, stone in enumerate(cells)
+        ]
         wins += reference.connects(full, size, reference.BLACK)
     return wins / len(fills)
 
@@ -71,4 +75,6 @@ def test_playouts_estimate_the_exact_share_of_wins_and_leave_the_board_alone(
     board, room = np.array(cells, np.int8), np.zeros(size * size, np.int16)
     wins = playouts(board, to_move, count, np.uint64(key(1, size, 0, PLAYOUT)), size, room)
     assert board.tolist() == cells
-    assert wins / count == pytest.approx(exact, abs=4.5 * math.sqrt(exact * (1 - exact) / count) + 1e-12)
+    assert wins / count == pytest.approx(
+        exact, abs=4.5 * math.sqrt(exact * (1 - exact) / count) + 1e-12
+    )

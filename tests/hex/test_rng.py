@@ -6,7 +6,19 @@ import math
 import numpy as np
 import pytest
 
-from hexlit.hex.rng import BUDGET, MOVE, NOISE, OPENING, PLAYOUT, RESIGN, SYMMETRY, gamma, gumbel, key, uniform
+from hexlit.hex.rng import (
+    BUDGET,
+    MOVE,
+    NOISE,
+    OPENING,
+    PLAYOUT,
+    RESIGN,
+    SYMMETRY,
+    gamma,
+    gumbel,
+    key,
+    uniform,
+)
 
 PURPOSES = (MOVE, OPENING, BUDGET, NOISE, RESIGN, PLAYOUT, SYMMETRY)
 
@@ -63,7 +75,12 @@ def test_gamma_variates_have_mean_and_variance_alpha(alpha: float) -> None:
 def test_the_largest_logit_with_gumbel_noise_follows_the_softmax() -> None:
     count = 20_000
     share = np.array([0.5, 0.3, 0.15, 0.05])
-    noise = np.array([[gumbel(key_of(1, game, 0, NOISE), action) for action in range(4)] for game in range(count)])
+    noise = np.array(
+        [
+            [gumbel(key_of(1, game, 0, NOISE), action) for action in range(4)]
+            for game in range(count)
+        ]
+    )
     chosen = np.bincount((np.log(share) + noise).argmax(1), minlength=4) / count
     assert np.abs(chosen - share).max() < 5 * math.sqrt(0.25 / count)
     assert noise.mean() == pytest.approx(np.euler_gamma, abs=5 * math.pi / math.sqrt(6 * 4 * count))

@@ -25,14 +25,23 @@ def test_rotation_keeps_the_winner_and_exchange_gives_the_win_to_the_other_playe
         cells = random.integers(-1, 2, size * size).astype(np.int8)
         winner = reference.winner(cells.tolist(), size)
         assert reference.winner(cells[::-1].tolist(), size) == winner
-        both = reference.connects(cells.tolist(), size, 1), reference.connects(cells.tolist(), size, -1)
+        both = (
+            reference.connects(cells.tolist(), size, 1),
+            reference.connects(cells.tolist(), size, -1),
+        )
         exchanged = exchange_colours(cells).tolist()
-        assert (reference.connects(exchanged, size, -1), reference.connects(exchanged, size, 1)) == both
+        assert (
+            reference.connects(exchanged, size, -1),
+            reference.connects(exchanged, size, 1),
+        ) == both
 
 
 def test_a_turned_game_is_the_turned_position() -> None:
     moves = np.array([3, 7, 12, 1, 0])
-    board, turned = GameBoard(4, moves=moves.tolist()), GameBoard(4, moves=rotate_moves(moves, 4).tolist())
+    board, turned = (
+        GameBoard(4, moves=moves.tolist()),
+        GameBoard(4, moves=rotate_moves(moves, 4).tolist()),
+    )
     assert np.array_equal(turned.cells, board.cells[::-1])
     assert np.array_equal(turned.planes(), board.planes()[..., ::-1, ::-1])
 

@@ -29,7 +29,9 @@ def test_positions_are_undecided_alternating_and_won_by_the_side_to_move(size: i
     assert (black - white == (positions.to_move == -1)).all()
     assert not positions.winning_moves[positions.cells != 0].any()
     solver = ExactSolver(size)
-    for cells, player, wins in zip(positions.cells, positions.to_move.tolist(), positions.winning_moves, strict=True):
+    for cells, player, wins in zip(
+        positions.cells, positions.to_move.tolist(), positions.winning_moves, strict=True
+    ):
         solution = solver.solve(cells, player)
         assert solution.winner == player
         assert solution.winning_moves == tuple(np.flatnonzero(wins).tolist())

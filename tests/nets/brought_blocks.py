@@ -1,4 +1,6 @@
-"""Blocks as other packages bring them, sound and unsound, and a package that brings them for as long as a test runs."""
+"""Blocks as other packages bring them, sound and unsound,
+and a package that brings them for as long as a test runs.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -41,7 +43,9 @@ def line(block: object) -> str:
 
 
 class Gated(nn.Module):
-    """A buffer that training changes, a counter, norm over groups, and one of hexlit's own layers."""
+    """A buffer that training changes, a counter,
+    norm over groups, and one of hexlit's own layers.
+    """
 
     level: Tensor
     passes: Tensor

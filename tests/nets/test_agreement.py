@@ -10,7 +10,12 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.precision import cpu_has_bf16
 from hexlit.accelerate.profile import build_profile
 from hexlit.nets.config import NetConfig
-from hexlit.nets.evaluator import LEAST_SAME_MOVES, NetworkEvaluator, measure_agreement, random_planes
+from hexlit.nets.evaluator import (
+    LEAST_SAME_MOVES,
+    NetworkEvaluator,
+    measure_agreement,
+    random_planes,
+)
 from hexlit.nets.tower import HexNet, build_net
 
 SIZE, POSITIONS = 5, 500
@@ -18,7 +23,9 @@ SIZE, POSITIONS = 5, 500
 
 @pytest.fixture(scope="module")
 def trained() -> HexNet:
-    """A network that has learned to play next to the mover's stones: the cell with the most of them around it."""
+    """A network that has learned to play next to the mover's stones:
+    the cell with the most of them around it.
+    """
     torch.manual_seed(0)
     net = build_net(NetConfig(channels=16, blocks=[2]))
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
@@ -28,7 +35,10 @@ def trained() -> HexNet:
     best = (around + weights - 100 * planes[:, :2].sum(1).flatten(1)).argmax(1)
     for _ in range(60):
         output = net(planes)
-        loss = functional.cross_entropy(output.policy_logits[:, :-1], best) + output.value.square().mean()
+        loss = (
+            functional.cross_entropy(output.policy_logits[:, :-1], best)
+            + output.value.square().mean()
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -36,12 +46,16 @@ def trained() -> HexNet:
 
 
 def evaluator_of(net: HexNet, precision: str, batch: int = 64) -> NetworkEvaluator:
-    profile = build_profile(AcceleratorConfig(device="cpu", threads=2, inference_precision=precision))
+    profile = build_profile(
+        AcceleratorConfig(device="cpu", threads=2, inference_precision=precision)
+    )
     return NetworkEvaluator(net, size=SIZE, swap=False, batch=batch, profile=profile)
 
 
 def test_float32_agrees_with_itself(trained: HexNet) -> None:
-    found = measure_agreement(trained, evaluator_of(trained, "fp32"), random_planes(POSITIONS, SIZE))
+    found = measure_agreement(
+        trained, evaluator_of(trained, "fp32"), random_planes(POSITIONS, SIZE)
+    )
     assert found.positions == POSITIONS
     assert found.same_move == 1
     assert found.policy_error < 1e-3

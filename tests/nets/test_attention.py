@@ -26,7 +26,9 @@ def trained(**fields: object) -> HexNet:
 @pytest.mark.row("A18")
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_same_weights_give_finite_answers_and_gradients_on_boards_2_to_19(attention: str, block: str) -> None:
+def test_same_weights_give_finite_answers_and_gradients_on_boards_2_to_19(
+    attention: str, block: str
+) -> None:
     net = trained(attention=attention, block=block)
     assert_learns_on_every_board(net)
 
@@ -34,14 +36,24 @@ def test_same_weights_give_finite_answers_and_gradients_on_boards_2_to_19(attent
 @pytest.mark.row("A18")
 def test_gate_stands_in_every_block_and_attention_after_every_stage() -> None:
     gated = build_net(small(attention="se"))
-    assert [sum(isinstance(m, SqueezeExcitation) for m in block.modules()) for block in gated.blocks] == [1, 1, 1]
+    assert [
+        sum(isinstance(m, SqueezeExcitation) for m in block.modules()) for block in gated.blocks
+    ] == [1, 1, 1]
     attending = build_net(small(attention="self"))
     order: list[str] = []
     for part in attending.modules():
         if isinstance(part, SelfAttention) or part in attending.blocks:
-            part.register_forward_hook(lambda module, inputs, output: order.append(type(module).__name__))
+            part.register_forward_hook(
+                lambda module, inputs, output: order.append(type(module).__name__)
+            )
     attending(planes_of(2, 4))
-    assert order == ["ResidualBlock", "SelfAttention", "ResidualBlock", "ResidualBlock", "SelfAttention"]
+    assert order == [
+        "ResidualBlock",
+        "SelfAttention",
+        "ResidualBlock",
+        "ResidualBlock",
+        "SelfAttention",
+    ]
 
 
 @pytest.mark.row("A18")
@@ -75,7 +87,9 @@ def test_self_attention_mixes_the_values_of_all_cells_by_their_likeness() -> Non
 
 
 def test_self_attention_makes_a_far_stone_matter() -> None:
-    """One 3x3 convolution and one block see 3 cells far; attention hears a corner in the other one."""
+    """One 3x3 convolution and one block see 3 cells far;
+    attention hears a corner in the other one.
+    """
     net = trained(attention="self", blocks=[1], global_pooling=False).eval()
     assert_hears_a_far_stone(net, net.attention[0])
 

@@ -20,7 +20,9 @@ def test_certainty_that_is_always_right_is_perfect() -> None:
 
 
 def test_a_constant_gets_the_base_rates() -> None:
-    """The share won as the constant chance has the Brier score of its variance, and is calibrated."""
+    """The share won as the constant chance has the Brier score of its variance,
+    and is calibrated.
+    """
     found = calibrate(np.full(4, 0.5, np.float32), WON)  # a chance of 0.75
     assert found.won == 0.75
     assert found.brier == pytest.approx(0.75 * 0.25)
@@ -35,7 +37,9 @@ def test_a_constant_gets_the_base_rates() -> None:
 
 def test_bins_hold_what_they_say() -> None:
     chances = np.array([0.0, 0.25, 0.5, 0.625, 1.0])
-    found = calibrate((2 * chances - 1).astype(np.float32), np.array([False, True, False, True, True]), bins=2)
+    found = calibrate(
+        (2 * chances - 1).astype(np.float32), np.array([False, True, False, True, True]), bins=2
+    )
     low, high = found.bins
     assert (low.low, low.high, low.count, low.predicted, low.won) == (0.0, 0.5, 2, 0.125, 0.5)
     assert (high.low, high.high, high.count) == (0.5, 1.0, 3)
@@ -45,7 +49,9 @@ def test_bins_hold_what_they_say() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1, width=32), st.booleans()), min_size=1, max_size=50))
-def test_any_values_give_finite_figures_and_every_position_is_in_one_bin(given: list[tuple[float, bool]]) -> None:
+def test_any_values_give_finite_figures_and_every_position_is_in_one_bin(
+    given: list[tuple[float, bool]],
+) -> None:
     values, won = (np.array(column) for column in zip(*given, strict=True))
     found = calibrate(values.astype(np.float32), won.astype(np.bool_))
     assert sum(b.count for b in found.bins) == found.count == len(given)

@@ -44,7 +44,9 @@ def assert_equal(plain: HexNet, checkpointed: HexNet, atol: float) -> None:
 
 @pytest.mark.row("A20")
 @pytest.mark.parametrize(("autocast", "atol"), [(False, 1e-6), (True, 1e-3)])
-@pytest.mark.parametrize("fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str)
+@pytest.mark.parametrize(
+    "fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str
+)
 def test_gradients_and_running_statistics_equal_those_of_the_plain_network(
     fields: dict[str, object], autocast: bool, atol: float
 ) -> None:
@@ -53,7 +55,9 @@ def test_gradients_and_running_statistics_equal_those_of_the_plain_network(
         for net in (plain, checkpointed):
             step(net, planes_of(8, size), autocast)
     assert_equal(plain, checkpointed, atol)
-    assert checkpointed.stem.norm.num_batches_tracked == checkpointed.blocks[0].layers[0].norm.num_batches_tracked == 2  # type: ignore[union-attr, index]
+    first_layer = checkpointed.blocks[0].layers[0]  # type: ignore[index]
+    assert checkpointed.stem.norm.num_batches_tracked == 2
+    assert first_layer.norm.num_batches_tracked == 2  # type: ignore[union-attr]
 
 
 @pytest.mark.row("A20")
@@ -76,7 +80,9 @@ def test_compiled_network_has_the_gradients_of_the_plain_one() -> None:
 
 
 def kept_bytes(net: nn.Module, forward: Callable[[], object]) -> int:
-    """Bytes of storage that autograd keeps for the backward pass, weights and buffers not counted."""
+    """Bytes of storage that autograd keeps for the backward pass,
+    weights and buffers not counted.
+    """
     known = {tensor.untyped_storage().data_ptr() for tensor in [*net.parameters(), *net.buffers()]}
     kept: dict[int, int] = {}
 
@@ -93,12 +99,16 @@ def kept_bytes(net: nn.Module, forward: Callable[[], object]) -> int:
 
 
 @pytest.mark.row("A20")
-@pytest.mark.parametrize("fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str)
+@pytest.mark.parametrize(
+    "fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str
+)
 def test_far_fewer_activations_are_kept(fields: dict[str, object]) -> None:
     """On any backend, as it counts what autograd keeps."""
     plain, checkpointed = pair_of(blocks=[6], channels=64, **fields)
     planes = planes_of(8, 7)
-    assert kept_bytes(checkpointed, lambda: checkpointed(planes)) < 0.4 * kept_bytes(plain, lambda: plain(planes))
+    assert kept_bytes(checkpointed, lambda: checkpointed(planes)) < 0.4 * kept_bytes(
+        plain, lambda: plain(planes)
+    )
 
 
 @pytest.mark.row("A20")

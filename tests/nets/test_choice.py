@@ -22,10 +22,14 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The backends of each measurement, which here always finds the last one ten times as fast as the others."""
+    """The backends of each measurement,
+    which here always finds the last one ten times as fast as the others.
+    """
     asked: list[list[str]] = []
 
-    def seconds_of(backends: list[str], size: int, batch: int, build: Callable[..., object]) -> dict[str, float]:
+    def seconds_of(
+        backends: list[str], size: int, batch: int, build: Callable[..., object]
+    ) -> dict[str, float]:
         asked.append(backends)
         return dict.fromkeys(backends, 1.0) | {backends[-1]: 0.1}
 
@@ -38,7 +42,9 @@ def automatic(precision: str) -> DeviceProfile:
 
 
 def backend_of(net: HexNet, batch: int = 4, precision: str = "fp32") -> str:
-    return NetworkEvaluator(net, size=4, swap=False, batch=batch, profile=automatic(precision)).backend
+    return NetworkEvaluator(
+        net, size=4, swap=False, batch=batch, profile=automatic(precision)
+    ).backend
 
 
 @pytest.mark.row("F3")
@@ -62,7 +68,9 @@ def test_float32_is_tried_where_the_format_is_open(measured: list[list[str]]) ->
 
 
 @pytest.mark.row("F3")
-def test_the_choice_is_measured_once_for_each_batch(measured: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_choice_is_measured_once_for_each_batch(
+    measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     net = trained_like()
     assert [backend_of(net) for _ in range(3)] == ["winograd"] * 3
     assert measured == [["fused", "winograd"]]

@@ -30,13 +30,18 @@ def profile_on(device: torch.device, precision: str = "fp32") -> DeviceProfile:
     """Plain operators, which every device has."""
     return build_profile(
         AcceleratorConfig(
-            device=str(device), inference="eager", inference_precision=precision, matmul_precision="highest"
+            device=str(device),
+            inference="eager",
+            inference_precision=precision,
+            matmul_precision="highest",
         )
     )
 
 
 def cpu_profile(inference: str = "fused", precision: str = "fp32") -> DeviceProfile:
-    return build_profile(AcceleratorConfig(device="cpu", inference=inference, inference_precision=precision))
+    return build_profile(
+        AcceleratorConfig(device="cpu", inference=inference, inference_precision=precision)
+    )
 
 
 def trained_like(seed: int = 0, **fields: object) -> HexNet:
@@ -95,7 +100,9 @@ def test_fp32_backend_equals_the_plain_network(
     net = trained_like(block=block, global_pooling=global_pooling)
     evaluator = NetworkEvaluator(net, size=size, swap=True, batch=8, profile=cpu_profile(backend))
     planes = random_positions(8, size)
-    for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True):
+    for got, expected in zip(
+        evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True
+    ):
         np.testing.assert_allclose(got, expected, atol=1e-3)
     if not caplog.records:
         assert evaluator.backend == backend
@@ -106,7 +113,9 @@ def test_fp32_backend_equals_the_plain_network(
 def test_bf16_backend_agrees_on_the_best_move(backend: str) -> None:
     net = trained_like()
     planes = random_positions(512, 7)
-    evaluator = NetworkEvaluator(net, size=7, swap=True, batch=512, profile=cpu_profile(backend, "bf16"))
+    evaluator = NetworkEvaluator(
+        net, size=7, swap=True, batch=512, profile=cpu_profile(backend, "bf16")
+    )
     policy, value = evaluated(evaluator, planes)
     expected_policy, expected_value = plain(net, planes, 50)
     # Where two moves are within 1% of each other, the rounding may exchange them.
@@ -116,7 +125,9 @@ def test_bf16_backend_agrees_on_the_best_move(backend: str) -> None:
     np.testing.assert_allclose(value, expected_value, atol=0.05)
 
 
-def assert_takes_new_weights(evaluator: NetworkEvaluator, device: torch.device, tolerance: float) -> None:
+def assert_takes_new_weights(
+    evaluator: NetworkEvaluator, device: torch.device, tolerance: float
+) -> None:
     """From the host and from its own device, and it says what the plain network says with them."""
     planes = random_positions(64, 7)
     for seed, place in ((0, torch.device("cpu")), (1, device)):
@@ -147,14 +158,18 @@ class TestNetwork(EvaluatorConformance):
         self.profile = profile_on(device)
 
     def make(self, size: int, swap: bool, batch: int) -> Evaluator:
-        return NetworkEvaluator(trained_like(), size=size, swap=swap, batch=batch, profile=self.profile)
+        return NetworkEvaluator(
+            trained_like(), size=size, swap=swap, batch=batch, profile=self.profile
+        )
 
 
 class TestFused(EvaluatorConformance):
     sizes = (4,)
 
     def make(self, size: int, swap: bool, batch: int) -> Evaluator:
-        return NetworkEvaluator(trained_like(), size=size, swap=swap, batch=batch, profile=cpu_profile("fused"))
+        return NetworkEvaluator(
+            trained_like(), size=size, swap=swap, batch=batch, profile=cpu_profile("fused")
+        )
 
 
 def test_evaluator_is_a_snapshot_that_later_training_does_not_reach() -> None:
@@ -172,18 +187,29 @@ def test_evaluator_is_a_snapshot_that_later_training_does_not_reach() -> None:
 @pytest.mark.parametrize("inference", ["fused", "winograd", "auto"])
 @pytest.mark.parametrize(("key", "name"), [("activation", "mish"), ("attention", "self")])
 def test_layer_without_an_operator_of_the_backend_goes_eager_with_one_warning(
-    key: str, name: str, inference: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    key: str,
+    name: str,
+    inference: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     net = trained_like(0, **{key: name})
     with caplog.at_level(logging.WARNING):
-        evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile(inference))
+        evaluator = NetworkEvaluator(
+            net, size=4, swap=False, batch=4, profile=cpu_profile(inference)
+        )
         NetworkEvaluator(net, size=4, swap=False, batch=2, profile=cpu_profile(inference))
     assert evaluator.backend == "eager"
     (record,) = caplog.records
     assert f"net.{key}={name} " in record.getMessage()
-    assert "Eager operators take its place: the answers are right, but self-play takes longer" in record.getMessage()
+    assert (
+        "Eager operators take its place: the answers are right, but self-play takes longer"
+        in record.getMessage()
+    )
     planes = random_positions(4, 4)
-    np.testing.assert_allclose(evaluated(evaluator, planes)[0], plain(net, planes, 16)[0], atol=1e-3)
+    np.testing.assert_allclose(
+        evaluated(evaluator, planes)[0], plain(net, planes, 16)[0], atol=1e-3
+    )
 
 
 def _wrong(self: fused.FusedForward, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -198,13 +224,20 @@ def _gone(self: fused.FusedForward, planes: torch.Tensor) -> tuple[torch.Tensor,
     raise RuntimeError("Expected at most 10 arguments")
 
 
-@pytest.mark.parametrize(("fault", "said"), [(_wrong, "off by"), (_nan, "off by nan"), (_gone, "at most 10")])
+@pytest.mark.parametrize(
+    ("fault", "said"), [(_wrong, "off by"), (_nan, "off by nan"), (_gone, "at most 10")]
+)
 def test_fused_backend_that_differs_or_fails_is_not_used(
-    fault: Callable[..., object], said: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    fault: Callable[..., object],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(fused.FusedForward, "__call__", fault)
     with caplog.at_level(logging.WARNING):
-        evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=cpu_profile())
+        evaluator = NetworkEvaluator(
+            trained_like(), size=4, swap=False, batch=4, profile=cpu_profile()
+        )
     assert evaluator.backend == "eager"
     (record,) = caplog.records
     assert said in record.getMessage()
@@ -220,7 +253,9 @@ def test_network_with_diverged_weights_is_refused_as_such() -> None:
 def test_wrong_shapes_are_refused() -> None:
     evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=cpu_profile())
     with pytest.raises(ValueError, match="must be"):
-        evaluator.evaluate(random_positions(3, 4), np.zeros((3, 16), np.float32), np.zeros(3, np.float32))
+        evaluator.evaluate(
+            random_positions(3, 4), np.zeros((3, 16), np.float32), np.zeros(3, np.float32)
+        )
 
 
 @pytest.mark.parametrize("swap", [True, False])
@@ -239,7 +274,9 @@ def test_run_with_one_copy_each_way_says_what_the_run_in_host_memory_says(swap: 
 @pytest.mark.row("A28")
 @pytest.mark.slow
 def test_compiled_backend_equals_the_plain_network_and_refreshes_without_compiling_again() -> None:
-    evaluator = NetworkEvaluator(trained_like(0), size=5, swap=True, batch=8, profile=cpu_profile("compile"))
+    evaluator = NetworkEvaluator(
+        trained_like(0), size=5, swap=True, batch=8, profile=cpu_profile("compile")
+    )
     if evaluator.backend != "compile":
         pytest.skip("no compiler on this machine")
     net, planes = trained_like(1), random_positions(8, 5)
@@ -258,15 +295,24 @@ def test_compiled_backend_equals_the_plain_network_and_refreshes_without_compili
 @pytest.mark.parametrize("precision", ["fp32", "auto"])
 def test_cuda_backend_equals_the_plain_network_and_refreshes(backend: str, precision: str) -> None:
     profile = build_profile(
-        AcceleratorConfig(device="cuda", inference=backend, inference_precision=precision, matmul_precision="highest")
+        AcceleratorConfig(
+            device="cuda",
+            inference=backend,
+            inference_precision=precision,
+            matmul_precision="highest",
+        )
     )
     profile.apply()
-    for _ in range(2):  # self-play has one for each group of games, and evaluates in another thread every round
+    for _ in range(
+        2
+    ):  # self-play has one for each group of games, and evaluates in another thread every round
         evaluator = NetworkEvaluator(trained_like(0), size=7, swap=True, batch=64, profile=profile)
         assert evaluator.backend == backend
         with ThreadPoolExecutor(1) as thread:
             tolerance = 1e-3 if precision == "fp32" else 0.1
-            thread.submit(assert_takes_new_weights, evaluator, torch.device("cuda"), tolerance).result()
+            thread.submit(
+                assert_takes_new_weights, evaluator, torch.device("cuda"), tolerance
+            ).result()
 
 
 class FullCard:
@@ -275,7 +321,9 @@ class FullCard:
     def __init__(self, most: int) -> None:
         self.most = most
         self.calls: list[int] = []
-        self.forward = TwinForward(trained_like(), torch.device("cpu"), torch.float32, channels_last=False)
+        self.forward = TwinForward(
+            trained_like(), torch.device("cpu"), torch.float32, channels_last=False
+        )
 
     def __call__(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         self.calls.append(len(planes))
@@ -312,7 +360,10 @@ def test_a_full_card_evaluates_half_of_the_positions_at_once(
             np.testing.assert_allclose(one, expected, atol=1e-5)
     assert len(caplog.records) == 2
     assert "cuda:1 is out of memory with 7 positions at once" in caplog.text
-    assert "evaluating 4 at once from now on; selfplay.ahead=false or accelerator.memory_cap" in caplog.text
+    assert (
+        "evaluating 4 at once from now on; selfplay.ahead=false or accelerator.memory_cap"
+        in caplog.text
+    )
 
 
 @pytest.mark.row("A21")
@@ -321,11 +372,16 @@ def test_a_card_that_is_too_full_for_half_of_them_is_one_line(
     batch: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend_cuda(monkeypatch)
-    with PretendedDevice("cuda"), pytest.raises(UsageError, match="with 4 positions at once .* accelerator.memory_cap"):
+    with (
+        PretendedDevice("cuda"),
+        pytest.raises(UsageError, match="with 4 positions at once .* accelerator.memory_cap"),
+    ):
         on_card(FullCard(3), monkeypatch)
 
 
-def test_every_thread_that_evaluates_works_on_the_card_of_the_evaluator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_thread_that_evaluates_works_on_the_card_of_the_evaluator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A thread begins with card 0, where a call that names no card would make a context."""
     current = pretend_cuda(monkeypatch)
     with PretendedDevice("cuda"):

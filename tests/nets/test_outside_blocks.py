@@ -1,4 +1,6 @@
-"""A block of another package is part of a network like hexlit's own; an unsound one is refused in one line."""
+"""A block of another package is part of a network like hexlit's own;
+an unsound one is refused in one line.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -89,7 +91,9 @@ def test_it_learns_and_plays_on_every_board(block: str) -> None:
 @pytest.mark.usefixtures("both")
 @both_blocks
 @pytest.mark.parametrize("channels_last", [False, True])
-def test_its_twin_answers_as_it_does_in_evaluation_and_after_new_weights(block: str, channels_last: bool) -> None:
+def test_its_twin_answers_as_it_does_in_evaluation_and_after_new_weights(
+    block: str, channels_last: bool
+) -> None:
     net, other, planes = trained(block), trained(block, seed=1), planes_of(4, 7)
     twin = folded_twin(net, CPU, torch.float32, channels_last)
     for now in (net, other):
@@ -101,7 +105,9 @@ def test_its_twin_answers_as_it_does_in_evaluation_and_after_new_weights(block: 
 
 @pytest.mark.usefixtures("both")
 @both_blocks
-def test_torchs_operators_evaluate_it_and_nothing_is_said(block: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_torchs_operators_evaluate_it_and_nothing_is_said(
+    block: str, caplog: pytest.LogCaptureFixture
+) -> None:
     profile = replace(cpu_profile(), inference="auto")
     net, planes = trained(block), random_positions(6, 5)
     evaluator = NetworkEvaluator(net, size=5, swap=True, batch=6, profile=profile)
@@ -115,9 +121,14 @@ def test_torchs_operators_evaluate_it_and_nothing_is_said(block: str, caplog: py
 def test_it_is_exported_for_hexlit_and_for_no_other_program(block: str, tmp_path: Path) -> None:
     net, file, planes = trained(block), tmp_path / "net.safetensors", random_positions(4, 5)
     write_safetensors(net, file, size=5, swap=False)
-    for got, expected in zip(plain(load_network(file).net, planes, 25), plain(net, planes, 25), strict=True):
+    for got, expected in zip(
+        plain(load_network(file).net, planes, 25), plain(net, planes, 25), strict=True
+    ):
         np.testing.assert_array_equal(got, expected)
-    with pytest.raises(UsageError, match=f"^format=onnx: net.block={block} is not in its graph, basic and bottleneck"):
+    with pytest.raises(
+        UsageError,
+        match=f"^format=onnx: net.block={block} is not in its graph, basic and bottleneck",
+    ):
         write_onnx(net, tmp_path / "net.onnx", size=5, swap=False)
 
 
@@ -170,16 +181,27 @@ def test_no_package_takes_a_name_of_hexlits_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("block", "said"),
     [
-        (brought_blocks.Wider, "it returned float32 [2, 8, 2, 3] for float32 [2, 8, 2, 2], the same is needed"),
+        (
+            brought_blocks.Wider,
+            "it returned float32 [2, 8, 2, 3] for float32 [2, 8, 2, 2], the same is needed",
+        ),
         (brought_blocks.Halved, "fails (RuntimeError: The size of tensor a (5) must"),
-        (brought_blocks.Doubled, "it returned float64 [2, 8, 2, 2] for float32 [2, 8, 2, 2], the same is needed"),
+        (
+            brought_blocks.Doubled,
+            "it returned float64 [2, 8, 2, 2] for float32 [2, 8, 2, 2], the same is needed",
+        ),
         (brought_blocks.Paired, "it returned tuple for float32 [2, 8, 2, 2], the same is needed"),
-        (brought_blocks.single, "its callable returned one module twice, each block needs a new one"),
+        (
+            brought_blocks.single,
+            "its callable returned one module twice, each block needs a new one",
+        ),
         (brought_blocks.nothing, "fails (TypeError: "),
         (brought_blocks.failing, f"fails (KeyError: 'groups', {brought_blocks.__file__}:"),
     ],
 )
-def test_an_unsound_block_is_refused_in_one_line(block: Callable[..., object], said: str, tmp_path: Path) -> None:
+def test_an_unsound_block_is_refused_in_one_line(
+    block: Callable[..., object], said: str, tmp_path: Path
+) -> None:
     name = block.__name__.lower()
     found = pytest.raises(UsageError, match=f"^net.block={name}: .*{re.escape(said)}")
     with package(tmp_path / "site", line(block)), found as caught:
@@ -190,12 +212,17 @@ def test_an_unsound_block_is_refused_in_one_line(block: Callable[..., object], s
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("no_such_module:Block", "no_such_module:Block fails (ModuleNotFoundError: No module named"),
+        (
+            "no_such_module:Block",
+            "no_such_module:Block fails (ModuleNotFoundError: No module named",
+        ),
         (f"{brought_blocks.__name__}:Lost", "Lost fails (AttributeError: module"),
         (f"{brought_blocks.__name__}:NUMBER", "NUMBER fails (TypeError: "),
     ],
 )
-def test_an_entry_point_that_leads_nowhere_is_refused_in_one_line(target: str, said: str, tmp_path: Path) -> None:
+def test_an_entry_point_that_leads_nowhere_is_refused_in_one_line(
+    target: str, said: str, tmp_path: Path
+) -> None:
     refused = pytest.raises(UsageError, match=f"^net.block=broken: .*{re.escape(said)}")
     with package(tmp_path / "site", f"broken = {target}"), refused:
         build_net(small(block="broken"))

@@ -26,7 +26,9 @@ PARAMETERS = {
 
 
 def preset(name: str, **changes: object) -> NetConfig:
-    node = OmegaConf.merge(OmegaConf.structured(NetConfig), OmegaConf.load(CONF / f"{name}.yaml"), changes)
+    node = OmegaConf.merge(
+        OmegaConf.structured(NetConfig), OmegaConf.load(CONF / f"{name}.yaml"), changes
+    )
     config = OmegaConf.to_object(node)
     assert isinstance(config, NetConfig)
     return config
@@ -47,7 +49,9 @@ def test_count_follows_from_the_layers_written_out() -> None:
     """The default network by hand, so that the table is no mere echo."""
     C, P, V, H, planes = 64, 32, 32, 64, 5
     stem = planes * C * 9 + 2 * C
-    blocks = 4 * 2 * (C * C * 9 + 2 * C) + (3 * C * C + C)  # one of four has a bias from the whole board
+    blocks = 4 * 2 * (C * C * 9 + 2 * C) + (
+        3 * C * C + C
+    )  # one of four has a bias from the whole board
     summary = C * V + 2 * V
     policy = C * P + 2 * P + (3 * V * P + P) + (P + 1) + (3 * V + 1)
     value = (3 * V * H + H) + (H + 1)

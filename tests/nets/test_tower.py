@@ -20,7 +20,13 @@ def planes_of(batch: int, size: int, seed: int = 0) -> torch.Tensor:
 
 
 def small(**fields: object) -> NetConfig:
-    settings = {"channels": 8, "blocks": [3], "policy_channels": 4, "value_channels": 4, "value_hidden": 8} | fields
+    settings = {
+        "channels": 8,
+        "blocks": [3],
+        "policy_channels": 4,
+        "value_channels": 4,
+        "value_hidden": 8,
+    } | fields
     return NetConfig(**settings)  # type: ignore[arg-type]
 
 
@@ -94,7 +100,9 @@ def assert_hears_a_far_stone(net: HexNet, part: torch.nn.Module) -> None:
 
 
 def test_global_pooling_makes_a_far_stone_matter() -> None:
-    """Three blocks see 7 cells far at most; with the bias from the whole board a corner is heard in the other one."""
+    """Three blocks see 7 cells far at most;
+    with the bias from the whole board a corner is heard in the other one.
+    """
     torch.manual_seed(0)
     net = build_net(small(blocks=[3])).eval()
     for part in net.blocks:

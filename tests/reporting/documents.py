@@ -1,4 +1,6 @@
-"""Folders of runs and matches as hexlit leaves them, made by hand; and a reader of pages that checks them."""
+"""Folders of runs and matches as hexlit leaves them,
+made by hand; and a reader of pages that checks them.
+"""
 
 import base64
 import csv
@@ -80,14 +82,22 @@ def checked(page: str) -> PageReader:
     links = reader.values("href")
     assert {link.removeprefix("#") for link in links if link.startswith("#")} <= set(ids)
     assert not [link for link in links + reader.values("src") if re.match(r"(https?:)?//", link)]
-    assert not [source for source in reader.values("src") if not source.startswith("data:image/svg+xml;base64,")]
-    assert not [name for _, attributes in reader.tags for name in attributes if name.startswith("on")]
+    assert not [
+        source
+        for source in reader.values("src")
+        if not source.startswith("data:image/svg+xml;base64,")
+    ]
+    assert not [
+        name for _, attributes in reader.tags for name in attributes if name.startswith("on")
+    ]
     assert {tag for tag, _ in reader.tags} & {"iframe", "object", "embed", "form"} == set()
     assert all(attributes.get("alt") for tag, attributes in reader.tags if tag == "img")
     own = [text for kind, text in reader.scripts if kind != "application/json"]
     assert len(own) == 1
     digest = base64.b64encode(hashlib.sha256(own[0].encode()).digest()).decode()
-    (policy,) = [a["content"] for _, a in reader.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    (policy,) = [
+        a["content"] for _, a in reader.tags if a.get("http-equiv") == "Content-Security-Policy"
+    ]
     assert policy is not None
     assert f"script-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none';")
@@ -101,7 +111,9 @@ def shown(page: Page, width: int, *, rows: int | None = None, **settings: Any) -
     return file.getvalue()
 
 
-def shown_end(summary: Mapping[str, Any], sections: Callable[[RunFiles], Sequence[Section]], width: int) -> str:
+def shown_end(
+    summary: Mapping[str, Any], sections: Callable[[RunFiles], Sequence[Section]], width: int
+) -> str:
     """The text at the end of the run in `runs/one` on a console of this width."""
     file = io.StringIO()
     print_end(Console(file=file, width=width), summary, Path("runs/one"), sections)
@@ -115,26 +127,47 @@ def make_run(folder: Path, *, epochs: int = 3, task: str = "hex", **summary: Any
     config = f"name: tiny\ntask: {task}\ntrainer:\n  max_epochs: {epochs}\n  monitor: val.score\nnet:\n  blocks: [1]\n"
     (folder / ".hydra" / "config.yaml").write_text(config)
     (folder / ".hydra" / "overrides.yaml").write_text("- net.blocks=[1]\n")
-    lines = ["epoch,step,train.loss,train.policy_loss,val.loss,val.score,train.lr,cost.flops,cost.seconds"]
+    lines = [
+        "epoch,step,train.loss,train.policy_loss,val.loss,val.score,train.lr,cost.flops,cost.seconds"
+    ]
     for n in range(epochs):
-        lines.append(f"{n},{n},{3 - n},{2 - n / 2},{3.5 - n},{0.3 * n},0.01,{(n + 1) * 1e12},{10 * n + 15}")
+        lines.append(
+            f"{n},{n},{3 - n},{2 - n / 2},{3.5 - n},{0.3 * n},0.01,{(n + 1) * 1e12},{10 * n + 15}"
+        )
     (folder / "metrics.csv").write_text("\n".join(lines) + "\n")
     phases = ["epoch,phase,wall_seconds,device_utilisation,not_measured", "0,starting,5,0.5,"]
     for n in range(epochs):
         phases += [f"{n},training,{11 if n == 0 else 8},0.9,", f"{n},saving,2,0.1,"]
     (folder / "phases.csv").write_text("\n".join(phases) + "\n")
-    samples = "seconds,processes,cpu_percent,host_bytes,device_bytes,device_utilisation,not_measured\n"
+    samples = (
+        "seconds,processes,cpu_percent,host_bytes,device_bytes,device_utilisation,not_measured\n"
+    )
     samples += "".join(f"{n},3,{50 + n},{2**30},,,\n" for n in range(1, 20))
     (folder / "resources.csv").write_text(samples)
-    steps = "epoch,examples_per_second,load_share\n" + "".join(f"{n},{100 + n},0.05\n" for n in range(epochs))
+    steps = "epoch,examples_per_second,load_share\n" + "".join(
+        f"{n},{100 + n},0.05\n" for n in range(epochs)
+    )
     (folder / "steps.csv").write_text(steps)
-    facts = {"name": "tiny", "task": task, "epochs": epochs, "wall_seconds": 36.0, "seed": 1, "device": "cpu"}
+    facts = {
+        "name": "tiny",
+        "task": task,
+        "epochs": epochs,
+        "wall_seconds": 36.0,
+        "seed": 1,
+        "device": "cpu",
+    }
     document = {
         **facts,
         "versions": {"hexlit": "1"},
         "best": {"epoch": epochs - 1, "monitor": "val.score", "value": 0.6, "restored": False},
         "ending": {"why": "epochs", "epochs": epochs, "asked": epochs, "proof": None},
-        "phases": {"training": {"wall_seconds": 27.0, "device_utilisation": 0.9, "examples_per_second": 100.0}},
+        "phases": {
+            "training": {
+                "wall_seconds": 27.0,
+                "device_utilisation": 0.9,
+                "examples_per_second": 100.0,
+            }
+        },
         **summary,
     }
     (folder / "summary.json").write_text(json.dumps(document))
@@ -145,7 +178,9 @@ def make_match(folder: Path, names: tuple[str, str] = ("deep", "random")) -> Pat
     """A match of two games on a board of 3."""
     folder.mkdir(parents=True)
     columns = ("pair", "black", "white", "winner", "ending", "opening", "plies", "moves", "note")
-    games: list[tuple[object, ...]] = [(0, *names, "black", "connected", 1, 5, "b1 a2 b2 a3 b3", "")]
+    games: list[tuple[object, ...]] = [
+        (0, *names, "black", "connected", 1, 5, "b1 a2 b2 a3 b3", "")
+    ]
     games.append((0, *reversed(names), "white", "resigned", 1, 2, "b1 b2", ""))
     with (folder / "games.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([columns, *games])
@@ -156,16 +191,35 @@ def make_match(folder: Path, names: tuple[str, str] = ("deep", "random")) -> Pat
 def match_document(names: tuple[str, str] = ("deep", "random")) -> dict[str, Any]:
     """The content of its `match.json`."""
     player = {"games": 2, "low": -10.0, "high": 300.0}
-    counts = {"games": 2, "pairs": 1, "split_pairs": 0, "black_wins": 1, "repeated": 0, "games_per_second": 1.0}
+    counts = {
+        "games": 2,
+        "pairs": 1,
+        "split_pairs": 0,
+        "black_wins": 1,
+        "repeated": 0,
+        "games_per_second": 1.0,
+    }
     return counts | {
         "board": 3,
         "anchor": names[1],
-        "specs": {name: {"kind": "random", "source": "", "settings": {"depth": 2}} for name in names},
+        "specs": {
+            name: {"kind": "random", "source": "", "settings": {"depth": 2}} for name in names
+        },
         "players": [
-            {"name": names[0], "elo": 120.0, "wins": 2, "bound": "at least", "score": 1.0, **player},
+            {
+                "name": names[0],
+                "elo": 120.0,
+                "wins": 2,
+                "bound": "at least",
+                "score": 1.0,
+                **player,
+            },
             {"name": names[1], "elo": 0.0, "wins": 0, "bound": "at most", "score": 0.0, **player},
         ],
-        "cross": {names[0]: {names[1]: {"games": 2, "wins": 2}}, names[1]: {names[0]: {"games": 2, "wins": 0}}},
+        "cross": {
+            names[0]: {names[1]: {"games": 2, "wins": 2}},
+            names[1]: {names[0]: {"games": 2, "wins": 0}},
+        },
         "forfeits": [],
         "sprt": None,
         "seconds": 2.0,

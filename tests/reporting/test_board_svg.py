@@ -16,7 +16,10 @@ def drawn(**more: object) -> ElementTree.Element:
 
 
 def circles(root: ElementTree.Element, **look: str) -> int:
-    return sum(all(circle.get(key) == value for key, value in look.items()) for circle in root.iter(f"{SPACE}circle"))
+    return sum(
+        all(circle.get(key) == value for key, value in look.items())
+        for circle in root.iter(f"{SPACE}circle")
+    )
 
 
 def fills(root: ElementTree.Element) -> list[str | None]:
@@ -65,5 +68,7 @@ def test_nothing_is_drawn_outside_the_paper(size: int) -> None:
         for shape in (*root.iter(f"{SPACE}polygon"), *root.iter(f"{SPACE}polyline"))
         for point in (shape.get("points") or "").split()
     ]
-    points += [(float(word.get("x") or 0), float(word.get("y") or 0)) for word in root.iter(f"{SPACE}text")]
+    points += [
+        (float(word.get("x") or 0), float(word.get("y") or 0)) for word in root.iter(f"{SPACE}text")
+    ]
     assert all(4 < x < width - 4 and 4 < y < height - 4 for x, y in points)

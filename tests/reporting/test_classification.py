@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from hexlit.reporting.classification import draw_confusion, error_table, report_sections, score_tables
+from hexlit.reporting.classification import (
+    draw_confusion,
+    error_table,
+    report_sections,
+    score_tables,
+)
 from hexlit.reporting.figures import draw
 from tests.reporting.documents import shown_end
 
@@ -44,7 +49,13 @@ def test_the_network_stands_beside_the_baseline() -> None:
 
 def test_a_summary_without_a_look_at_the_test_set_says_nothing_of_it() -> None:
     padding = {"tokens": 600, "fixed_tokens": 1000, "saved": 0.4}
-    summary = {"data": DATA, "padding": padding, "val": {"accuracy": 0.9}, "best": {"epoch": None}, "wall_seconds": 1.0}
+    summary = {
+        "data": DATA,
+        "padding": padding,
+        "val": {"accuracy": 0.9},
+        "best": {"epoch": None},
+        "wall_seconds": 1.0,
+    }
     for test, is_there in (({}, False), ({"test": TEST}, True)):
         said = shown_end({**summary, **test}, report_sections, 200)
         assert ("TF-IDF" in said) is is_there

@@ -11,7 +11,14 @@ GIB = 2**30
 
 
 def precision(name: str, **changes: Any) -> dict[str, Any]:
-    figures = {"works": True, "hardware": True, "seconds": 0.004, "times_fp32": 0.5, "difference": 0.002, "reasons": {}}
+    figures = {
+        "works": True,
+        "hardware": True,
+        "seconds": 0.004,
+        "times_fp32": 0.5,
+        "difference": 0.002,
+        "reasons": {},
+    }
     return {"precision": name} | figures | changes
 
 
@@ -39,7 +46,12 @@ def report(*devices: dict[str, Any], **changes: Any) -> dict[str, Any]:
         | {"memory_available_bytes": 20 * GIB, "reasons": {}},
         "devices": list(devices),
         "auto": {"device": "cuda:0", "warnings": []},
-        "trials": {"recommended": 3, "limit": "device memory", "host_bytes_a_trial": GIB, "device_bytes_a_trial": GIB},
+        "trials": {
+            "recommended": 3,
+            "limit": "device memory",
+            "host_bytes_a_trial": GIB,
+            "device_bytes_a_trial": GIB,
+        },
         "seconds": 14.2,
         "reasons": {"optuna": "not installed"},
     } | changes
@@ -55,9 +67,14 @@ def test_a_device_that_works_is_told_with_its_figures_in_100_columns() -> None:
     assert max(map(len, text.splitlines())) <= 100
     assert "accelerator=auto takes cuda:0" in text
     assert "4 cores to use, 2 physical · memory: 20.0 GiB of 32.0 GiB available" in text
-    assert "3 trials side by side, limited by device memory; assumed: 1.00 GiB of memory and 1.00" in text
+    assert (
+        "3 trials side by side, limited by device memory; assumed: 1.00 GiB of memory and 1.00"
+        in text
+    )
     assert line(text, "product") == "product     works: 1000x1000 in fp32, off by 2.0e-06 at most"
-    assert "works, in hardware, 4.0 ms a step, 0.50 times fp32's, gradients 0.2% away" in line(text, "bf16")
+    assert "works, in hardware, 4.0 ms a step, 0.50 times fp32's, gradients 0.2% away" in line(
+        text, "bf16"
+    )
     assert "trains in bf16-mixed, evaluates in bf16, or in fp32 by winograd" in text
     assert "works: 12.3 s to compile, off by 1.0e-07 from eager" in text
     assert line(text, "fused") == "fused       works"

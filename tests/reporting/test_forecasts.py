@@ -10,7 +10,9 @@ from hexlit.reporting.forecasts import ForecastPanel, draw_forecasts, error_tabl
 from tests.reporting.documents import shown_end
 
 TITLE = "EWR 2013-11-07 09:00"
-PANEL = ForecastPanel(TITLE, [-1, 0], [10.0, 11.0], [1, 2], [12.0, 13.0], [11.5, 14.0], naive=[9.0, 9.5])
+PANEL = ForecastPanel(
+    TITLE, [-1, 0], [10.0, 11.0], [1, 2], [12.0, 13.0], [11.5, 14.0], naive=[9.0, 9.5]
+)
 
 
 @pytest.mark.parametrize("count", [1, 3, 6])
@@ -39,7 +41,9 @@ def test_the_file_is_the_same_for_the_same_data_and_has_its_texts() -> None:
     assert draw(make, data, "png").startswith(b"\x89PNG")
 
 
-def error_rows(horizons: list[int], mae: float = 3.14159, target: str = "temp") -> list[dict[str, Any]]:
+def error_rows(
+    horizons: list[int], mae: float = 3.14159, target: str = "temp"
+) -> list[dict[str, Any]]:
     same = {"target": target, "windows": 100, "rmse": 2 * mae, "r2": 0.5}
     same |= {"skill_over_persistence": 0.25, "skill_over_seasonal": float("nan")}
     return [
@@ -53,7 +57,10 @@ def printed(rows: list[dict[str, Any]], width: int) -> str:
     summary = {
         "wall_seconds": 100.0,
         "phases": {},
-        "data": {"windows": {"train": 17166, "test": 3554}, "dropped": {"train": {"gap in the past": 1639}}},
+        "data": {
+            "windows": {"train": 17166, "test": 3554},
+            "dropped": {"train": {"gap in the past": 1639}},
+        },
         "val": {"mae_level[m]": 3.25, "skill_over_persistence": 0.4},
         "best": {"epoch": 4},
         "test": rows,
@@ -67,17 +74,31 @@ def test_no_figure_is_cut_in_eighty_columns(mae: float) -> None:
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= 80
     text = text.partition("Errors")[2]
-    lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.startswith(("+", "all", "RMSE"))}
+    lines = {
+        line.split()[0]: line.split()[1:]
+        for line in text.splitlines()
+        if line.startswith(("+", "all", "RMSE"))
+    }
     assert list(lines) == ["+1", "+6", "+12", "+18", "+24", "all", "RMSE"]
     for heading, times in (("+6", 6), ("all", 1), ("RMSE", 2)):
-        assert [float(cell.replace(",", "")) for cell in lines[heading]] == [pytest.approx(times * mae, rel=5e-3)] * 4
+        assert [float(cell.replace(",", "")) for cell in lines[heading]] == [
+            pytest.approx(times * mae, rel=5e-3)
+        ] * 4
 
 
 def test_errors_that_are_no_numbers_any_more_are_dashes() -> None:
     """The squares of values near 1e38 are infinite in float32, which `summary.json` has as null."""
-    rows = [row | {"mae": 1e38, "rmse": None, "r2": None, "skill_over_persistence": None} for row in error_rows([1])]
+    rows = [
+        row | {"mae": 1e38, "rmse": None, "r2": None, "skill_over_persistence": None}
+        for row in error_rows([1])
+    ]
     cells = {row[0]: row[1] for row in error_tables(rows)[0].rows}
-    assert (cells["all"], cells["RMSE"], cells["R²"], cells["skill over persistence"]) == ("1e+38", "–", "–", "–")
+    assert (cells["all"], cells["RMSE"], cells["R²"], cells["skill over persistence"]) == (
+        "1e+38",
+        "–",
+        "–",
+        "–",
+    )
 
 
 def test_each_target_has_a_table() -> None:

@@ -57,7 +57,10 @@ def test_stones_are_numbered_by_move_in_their_colours_and_the_swap_is_shown() ->
 
 def numbered(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
     """Number -> the circle around it."""
-    around = {(circle.get("cx"), circle.get("cy")): circle for circle in reversed(list(root.iter(f"{SPACE}circle")))}
+    around = {
+        (circle.get("cx"), circle.get("cy")): circle
+        for circle in reversed(list(root.iter(f"{SPACE}circle")))
+    }
     found = {}
     for text in root.iter(f"{SPACE}text"):
         place = text.get("x"), f"{float(text.get('y') or 0) - 4.4:.1f}"

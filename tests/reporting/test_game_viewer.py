@@ -14,12 +14,18 @@ from tests.reporting.documents import NASTY, checked
 def record(*moves: int, swap: bool = False) -> GameRecord:
     count = len(moves)
     values, simulations = np.full(count, -0.25, np.float32), np.full(count, 8, np.int16)
-    return GameRecord(1, 3, swap, np.array(moves, np.int16), 1, Ending.CONNECTED, 1, values, simulations)
+    return GameRecord(
+        1, 3, swap, np.array(moves, np.int16), 1, Ending.CONNECTED, 1, values, simulations
+    )
 
 
 def test_a_game_has_its_moves_and_what_was_thought_of_them() -> None:
     game = step_game(record(1, 0, 4, 3, 7), "first")
-    assert (game.cells, game.names, game.swapped) == ([1, 0, 4, 3, 7], ["b1", "a1", "b2", "a2", "b3"], False)
+    assert (game.cells, game.names, game.swapped) == (
+        [1, 0, 4, 3, 7],
+        ["b1", "a1", "b2", "a2", "b3"],
+        False,
+    )
     assert game.result == "Black connects"
     assert game.notes[1] == "drawn at random"
     assert game.notes[2] == "value -0.25 for the player to move, 8 simulations"
@@ -40,8 +46,16 @@ def test_the_data_cannot_end_its_script_element() -> None:
 
 
 def test_a_keyboard_reaches_every_step() -> None:
-    page = checked(render(Page("p", "", [Section("Games", [GameViewer(3, [step_game(record(1, 0, 4), "a")])])])))
-    controls = [(tag, attributes.get("type")) for tag, attributes in page.tags if tag in ("button", "input", "select")]
+    page = checked(
+        render(
+            Page("p", "", [Section("Games", [GameViewer(3, [step_game(record(1, 0, 4), "a")])])])
+        )
+    )
+    controls = [
+        (tag, attributes.get("type"))
+        for tag, attributes in page.tags
+        if tag in ("button", "input", "select")
+    ]
     assert controls == [("select", None), ("button", "button"), ("button", "button"), ("input", "range"),
                         ("button", "button"), ("button", "button")]  # fmt: skip
     assert not page.values("tabindex")

@@ -1,4 +1,6 @@
-"""Pages in a real Chromium: `pytest -m services tests/reporting`; needs chromium, chromedriver and selenium."""
+"""Pages in a real Chromium: `pytest -m services tests/reporting`;
+needs chromium, chromedriver and selenium.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -51,14 +53,23 @@ def test_a_page_fits_in_light_and_dark_and_its_console_is_empty(
         for scheme in ("light", "dark"):
             show(browser, pages[name], width, scheme)
             assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-            papers.add((scheme, browser.execute_script("return getComputedStyle(document.body).backgroundColor")))
+            papers.add(
+                (
+                    scheme,
+                    browser.execute_script(
+                        "return getComputedStyle(document.body).backgroundColor"
+                    ),
+                )
+            )
             pictures = "return [...document.images].every(image => image.complete && image.naturalWidth > 0)"
             assert browser.execute_script(pictures)
             assert browser.get_log("browser") == []
     assert len(papers) == 2
 
 
-def test_a_table_is_sorted_and_searched_by_the_keyboard(browser: Any, pages: dict[str, Path]) -> None:
+def test_a_table_is_sorted_and_searched_by_the_keyboard(
+    browser: Any, pages: dict[str, Path]
+) -> None:
     from selenium.webdriver.common.keys import Keys
 
     show(browser, pages["sweep"])
@@ -75,14 +86,21 @@ def test_a_table_is_sorted_and_searched_by_the_keyboard(browser: Any, pages: dic
     browser.execute_script("document.querySelector('input[type=search]').focus()")
     press(browser, "trial-001")
     assert browser.execute_script(cells)[:1] == ["0.01"]
-    assert browser.execute_script("return document.querySelector('.search output').textContent") == "1 of 3 rows"
+    assert (
+        browser.execute_script("return document.querySelector('.search output').textContent")
+        == "1 of 3 rows"
+    )
 
 
-def test_the_first_columns_stay_when_a_table_is_scrolled(browser: Any, pages: dict[str, Path]) -> None:
+def test_the_first_columns_stay_when_a_table_is_scrolled(
+    browser: Any, pages: dict[str, Path]
+) -> None:
     show(browser, pages["sweep"], PHONE)
     browser.execute_script("document.querySelector('.scroll').scrollLeft = 300")
     edge = "return document.querySelector('{}').getBoundingClientRect().left"
-    box, trial = (browser.execute_script(edge.format(what)) for what in (".scroll", "tbody td:nth-child(2)"))
+    box, trial = (
+        browser.execute_script(edge.format(what)) for what in (".scroll", "tbody td:nth-child(2)")
+    )
     rank = browser.execute_script(edge.format("tbody td"))
     assert box <= rank < trial < box + 120
 
@@ -103,4 +121,6 @@ def test_a_game_is_stepped_through_by_the_keyboard(browser: Any, pages: dict[str
     browser.execute_script("document.querySelector('select').focus()")
     press(browser, Keys.ARROW_DOWN)
     assert browser.execute_script(stones) == 2
-    assert NASTY in browser.execute_script("return document.querySelector('select').selectedOptions[0].textContent")
+    assert NASTY in browser.execute_script(
+        "return document.querySelector('select').selectedOptions[0].textContent"
+    )

@@ -1,4 +1,6 @@
-"""A match: ratings with their intervals, scores, forfeits, the test, games, and progress with its end."""
+"""A match: ratings with their intervals, scores,
+forfeits, the test, games, and progress with its end.
+"""
 
 import re
 from pathlib import Path
@@ -16,7 +18,9 @@ from hexlit.reporting.text import as_rows
 from tests.reporting.documents import NASTY, checked, make_match, match_document, shown
 
 
-def player(name: str, elo: float, low: float, high: float, wins: int, bound: str = "") -> dict[str, Any]:
+def player(
+    name: str, elo: float, low: float, high: float, wins: int, bound: str = ""
+) -> dict[str, Any]:
     games = {"games": 80, "wins": wins, "score": wins / 80, "played": None}
     return {"name": name, "elo": elo, "low": low, "high": high, "bound": bound, **games}
 
@@ -32,7 +36,14 @@ def document(**changes: Any) -> dict[str, Any]:
         "random": {"deep": {"games": 40, "wins": 0}, "worse": {"games": 40, "wins": 24}},
         "worse": {"deep": {"games": 40, "wins": 0}, "random": {"games": 40, "wins": 16}},
     }
-    counts = {"board": 5, "games": 120, "pairs": 60, "split_pairs": 15, "black_wins": 66, "games_per_second": 10.0}
+    counts = {
+        "board": 5,
+        "games": 120,
+        "pairs": 60,
+        "split_pairs": 15,
+        "black_wins": 66,
+        "games_per_second": 10.0,
+    }
     return match_document() | counts | {"players": players, "cross": cross, "specs": {}} | changes
 
 
@@ -43,7 +54,8 @@ def printed(width: int = 140, **changes: Any) -> str:
 def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval() -> None:
     lines = printed().splitlines()
     deep, random, worse = (
-        next(line for line in lines if line.startswith(name)) for name in ("deep", "random", "worse")
+        next(line for line in lines if line.startswith(name))
+        for name in ("deep", "random", "worse")
     )
     assert deep.split()[:9] == ["deep", "≥", "+612", "+480", "to", "+951", "80", "80", "100.0%"]
     assert random.split()[:3] == ["random", "+0", "anchor"]
@@ -51,7 +63,9 @@ def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval()
     assert deep.count("●") == random.count("●") == worse.count("●") == 1
     assert worse.index("●") < random.index("●") < deep.index("●")
     assert lines[0] == "Match on 5×5"
-    facts = dict(zip(re.split("  +", lines[1].strip()), re.split("  +", lines[2].strip()), strict=True))
+    facts = dict(
+        zip(re.split("  +", lines[1].strip()), re.split("  +", lines[2].strip()), strict=True)
+    )
     assert (facts["games"], facts["games/s"], facts["won by Black"]) == ("120", "10.0", "55.0%")
     assert facts["pairs split"] == "25.0%"
     assert "did not solve" not in printed()
@@ -70,7 +84,15 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(width: int) -> No
 def test_the_page_has_ratings_cross_table_and_games(tmp_path: Path) -> None:
     games = games_of(make_match(tmp_path / "m") / "games.csv", 3)
     page = checked(render(match_page(match_document(), games, "runs/match/m", {"pairs": "1"})))
-    for expected in ("≥ +120", "anchor", "2–0", "0–2", "1. deep – random · Black won in 5", "depth=2", "the prior"):
+    for expected in (
+        "≥ +120",
+        "anchor",
+        "2–0",
+        "0–2",
+        "1. deep – random · Black won in 5",
+        "depth=2",
+        "the prior",
+    ):
         assert expected in page.text
     assert "Forfeits" not in page.text
 
@@ -87,7 +109,9 @@ def test_programs_get_the_values_behind_the_ratings() -> None:
     assert rows[0][:7] == ["deep", 120.0, -10.0, 300.0, 2, 2, 1.0]
 
 
-def game(black: str, white: str, moves: str, winner: int, ending: Ending = Ending.RESIGNED) -> GameRecord:
+def game(
+    black: str, white: str, moves: str, winner: int, ending: Ending = Ending.RESIGNED
+) -> GameRecord:
     return GameRecord(0, 3, swap=True, moves=np.array(parse_moves(moves, 3), np.int16), winner=winner, ending=ending,
                       opening=0, black=black, white=white)  # fmt: skip
 
@@ -111,4 +135,10 @@ def test_a_board_shows_players_stones_and_the_end() -> None:
     text = shown(match_page(match_document(), [last], boards=1), 80)
     lines = [line.rstrip() for line in text.splitlines()]
     start = lines.index("X new – O old: Black connects after 7 moves")
-    assert lines[start + 1 : start + 6] == ["   a b c", " 1 O X . 1", "  2 O X . 2", "   3 .(X)O 3", "      a b c"]
+    assert lines[start + 1 : start + 6] == [
+        "   a b c",
+        " 1 O X . 1",
+        "  2 O X . 2",
+        "   3 .(X)O 3",
+        "      a b c",
+    ]

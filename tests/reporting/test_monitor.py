@@ -1,4 +1,6 @@
-"""The display of the monitor: live on a terminal, plain lines elsewhere, and what it says in the end."""
+"""The display of the monitor: live on a terminal,
+plain lines elsewhere, and what it says in the end.
+"""
 
 import io
 from dataclasses import dataclass, field
@@ -23,10 +25,14 @@ class Sample:
     reasons: dict[str, str] = field(default_factory=lambda: NO_DRIVER)
 
 
-def display(live: bool = False, duration: float | None = 600) -> tuple[ResourceDisplay, io.StringIO]:
+def display(
+    live: bool = False, duration: float | None = 600
+) -> tuple[ResourceDisplay, io.StringIO]:
     file = io.StringIO()
     console = Console(file=file, width=100, height=40, force_terminal=live, highlight=False)
-    return ResourceDisplay("process 7", duration=duration, interval=5, console=console, live=live), file
+    return ResourceDisplay(
+        "process 7", duration=duration, interval=5, console=console, live=live
+    ), file
 
 
 def picture(shown: ResourceDisplay) -> str:
@@ -60,7 +66,9 @@ def test_without_a_terminal_there_is_one_plain_line_a_sample() -> None:
 def test_the_summary_has_means_and_peaks_and_says_how_many_trials_fit() -> None:
     shown, file = display()
     with shown:
-        shown.update(Sample(cpu_percent=None, device_bytes=2 * MIB, device_utilisation=0.5, reasons={}))
+        shown.update(
+            Sample(cpu_percent=None, device_bytes=2 * MIB, device_utilisation=0.5, reasons={})
+        )
         shown.update(Sample(5.0, 1, 100.0, 300 * MIB, 6 * MIB, 1.0, {}))
         shown.update(Sample(10.0, 4, 50.0, 200 * MIB, 4 * MIB, 0.0, {}))
     shown.summarise("process 7 has ended", "resources-7.csv", 3, "cores", "6 cores, 2.0 a trial")
@@ -72,5 +80,7 @@ def test_the_summary_has_means_and_peaks_and_says_how_many_trials_fit() -> None:
     assert row(summary, "device memory")[2:6] == ["4.00", "MiB", "6.00", "MiB"]
     assert row(summary, "device busy")[:3] == ["0%", "50%", "100%"]
     assert row(summary, "processes")[:3] == ["4", "3", "4"]
-    assert text.endswith("parallel trials like this one: 3, limited by cores (6 cores, 2.0 a trial)\n")
+    assert text.endswith(
+        "parallel trials like this one: 3, limited by cores (6 cores, 2.0 a trial)\n"
+    )
     assert "\x1b" not in text

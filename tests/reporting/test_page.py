@@ -29,10 +29,26 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 def nasty_page() -> str:
     table = Table(
-        NASTY, [Column(NASTY, kept=True), Column(NASTY, number=True)], [[NASTY, Cell(NASTY, link=NASTY)]], search=True
+        NASTY,
+        [Column(NASTY, kept=True), Column(NASTY, number=True)],
+        [[NASTY, Cell(NASTY, link=NASTY)]],
+        search=True,
     )
-    blocks: list[Block] = [Facts([(NASTY, NASTY)]), Notes([NASTY]), table, Figures([Figure(NASTY, NASTY, SVG, NASTY)])]
-    return render(Page(NASTY, NASTY, [Section(NASTY, blocks)], lead=[Notes([NASTY], "problem")], links={NASTY: NASTY}))
+    blocks: list[Block] = [
+        Facts([(NASTY, NASTY)]),
+        Notes([NASTY]),
+        table,
+        Figures([Figure(NASTY, NASTY, SVG, NASTY)]),
+    ]
+    return render(
+        Page(
+            NASTY,
+            NASTY,
+            [Section(NASTY, blocks)],
+            lead=[Notes([NASTY], "problem")],
+            links={NASTY: NASTY},
+        )
+    )
 
 
 @pytest.mark.row("F13")
@@ -50,7 +66,13 @@ def test_a_link_cannot_lead_to_a_script() -> None:
 
 def test_the_first_columns_of_a_table_stay_and_its_best_row_stands_out() -> None:
     columns = [Column("name", kept=True), Column("value", number=True)]
-    page = render(Page("p", "", [Section("s", [Table("t", columns, [["a", "1"], ["b", Cell("2 GiB", 2e9)]], best=1)])]))
+    page = render(
+        Page(
+            "p",
+            "",
+            [Section("s", [Table("t", columns, [["a", "1"], ["b", Cell("2 GiB", 2e9)]], best=1)])],
+        )
+    )
     assert re.findall(r'<th scope="col" class="([\w ]+)">', page) == ["text kept", "number"]
     assert page.count('<tr class="best">') == 1
     assert 'data-sort="2000000000.0"' in page
@@ -58,10 +80,18 @@ def test_the_first_columns_of_a_table_stay_and_its_best_row_stands_out() -> None
 
 def test_boards_turn_dark_on_a_dark_screen_and_what_is_wrong_has_a_ring() -> None:
     boards = [OpeningsBoard("Map", [0.5, -0.5, 0.9, -0.9], [True, True, True, False])]
-    page = render(Page("p", "", [Section("s", [Boards([*boards, PositionBoard(NASTY, [1, -1, 0, 0], [2], 3)])])]))
+    page = render(
+        Page(
+            "p",
+            "",
+            [Section("s", [Boards([*boards, PositionBoard(NASTY, [1, -1, 0, 0], [2], 3)])])],
+        )
+    )
     reader = checked(page)
     assert "Map (3 of 4 right)" in reader.text
-    first, second = (base64.b64decode(source.partition(",")[2]).decode() for source in reader.values("src"))
+    first, second = (
+        base64.b64decode(source.partition(",")[2]).decode() for source in reader.values("src")
+    )
     assert "prefers-color-scheme:dark" in first
     assert first.count(f"stroke='{MARK}'") == second.count(f"stroke='{MARK}'") == 1
 
@@ -69,7 +99,12 @@ def test_boards_turn_dark_on_a_dark_screen_and_what_is_wrong_has_a_ring() -> Non
 def test_a_notebook_has_facts_and_tables_without_the_details() -> None:
     table = Table("t", [Column("c")], [[NASTY]])
     shown = notebook(
-        Page("p", "", [Section("a", [table]), Section("b", [Notes(["hidden"])], detail=True)], [Facts([("n", "5")])])
+        Page(
+            "p",
+            "",
+            [Section("a", [table]), Section("b", [Notes(["hidden"])], detail=True)],
+            [Facts([("n", "5")])],
+        )
     )
     assert "5 n" in shown
     assert "&lt;/script&gt;" in shown

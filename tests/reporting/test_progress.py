@@ -33,7 +33,9 @@ def run_epochs(progress: TrainingProgress, epochs: int) -> None:
         with clock.phase("optimise", epoch, goal=2) as phase:
             phase.advance(1, policy_loss=2.5)
             phase.advance(2, policy_loss=2.25)
-        progress.update(epoch=epoch, losses={"train/policy_loss": 2.25}, figures={"search_optimality": 0.995})
+        progress.update(
+            epoch=epoch, losses={"train/policy_loss": 2.25}, figures={"search_optimality": 0.995}
+        )
 
 
 def test_without_a_terminal_there_is_one_plain_line_a_phase_and_no_escape_code() -> None:
@@ -77,7 +79,9 @@ def test_a_long_phase_gets_at_most_one_line_in_ten_seconds(monkeypatch: pytest.M
 @pytest.mark.parametrize("error", [None, ValueError("broken"), KeyboardInterrupt()])
 def test_the_terminal_is_given_back_whatever_happens(error: BaseException | None) -> None:
     console, file = screen()
-    expected: AbstractContextManager[object] = nullcontext() if error is None else pytest.raises(type(error))
+    expected: AbstractContextManager[object] = (
+        nullcontext() if error is None else pytest.raises(type(error))
+    )
     with expected, TrainingProgress(1, console=console, live=True) as progress:
         run_epochs(progress, 1)
         if error is not None:
@@ -87,7 +91,9 @@ def test_the_terminal_is_given_back_whatever_happens(error: BaseException | None
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")  # and shown again
 
 
-def test_time_left_comes_from_the_last_epochs_and_never_exceeds_max_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_left_comes_from_the_last_epochs_and_never_exceeds_max_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     console, _ = screen()

@@ -18,9 +18,21 @@ from tests.reporting.test_strength import STRENGTH
 def test_the_report_of_a_run_shows_all_of_it(tmp_path: Path) -> None:
     files = read_run(make_run(tmp_path / "run"))
     page = checked(render(run_page(files, [Section("Own", [Notes(["of the task"])])])))
-    for expected in ("hex · run · finished", "best val.score", "of the task", "trainer.max_epochs", "command line"):
+    for expected in (
+        "hex · run · finished",
+        "best val.score",
+        "of the task",
+        "trainer.max_epochs",
+        "command line",
+    ):
         assert expected in page.text
-    figures = {"Total loss", "Policy loss", "Learning rate", "On validation data: score", "Throughput of training"}
+    figures = {
+        "Total loss",
+        "Policy loss",
+        "Learning rate",
+        "On validation data: score",
+        "Throughput of training",
+    }
     assert figures | {"Phases, processors and memory over time"} <= set(page.values("alt"))
 
 
@@ -49,16 +61,25 @@ def test_whatever_a_run_is_called_its_page_stays_whole(tmp_path: Path) -> None:
 
 def test_the_page_says_why_a_run_ended_and_its_best_epoch(tmp_path: Path) -> None:
     ending = {"why": "trainer.max_time", "epochs": 2, "asked": 9, "proof": None}
-    first, best = how_it_ended(read_run(make_run(tmp_path / "run", ending=ending, val={"loss": 0.5})))
+    first, best = how_it_ended(
+        read_run(make_run(tmp_path / "run", ending=ending, val={"loss": 0.5}))
+    )
     assert first == "trainer.max_time ended the run after 2 of 9 epochs: loss 0.5000."
-    assert best == "best.ckpt is of epoch 2, the best by val.score (0.6000); all other figures are of the last one."
+    assert (
+        best
+        == "best.ckpt is of epoch 2, the best by val.score (0.6000); all other figures are of the last one."
+    )
 
 
-def test_the_headline_of_a_run_with_a_measured_strength_is_of_its_last_network_alone(tmp_path: Path) -> None:
+def test_the_headline_of_a_run_with_a_measured_strength_is_of_its_last_network_alone(
+    tmp_path: Path,
+) -> None:
     best = {"epoch": 1, "monitor": "strength.score", "value": 0.9}
     names = {}
     for restored in (False, True):
-        folder = make_run(tmp_path / str(restored), best=best | {"restored": restored}, strength={"score": 0.8})
+        folder = make_run(
+            tmp_path / str(restored), best=best | {"restored": restored}, strength={"score": 0.8}
+        )
         names[restored] = [name for name, _ in headline(read_run(folder))]
     assert "best strength.score" not in names[False]
     assert "best strength.score" in names[True]
@@ -68,7 +89,11 @@ def test_the_headline_of_a_run_with_a_measured_strength_is_of_its_last_network_a
 def test_costs_are_those_of_the_measured_rates(tmp_path: Path) -> None:
     files = read_run(make_run(tmp_path / "run"))
     rates = rates_of(files)
-    assert (rates.once_seconds, rates.epoch_seconds, rates.epochs) == (5.0, 10.0, 2)  # the first epoch took longer
+    assert (rates.once_seconds, rates.epoch_seconds, rates.epochs) == (
+        5.0,
+        10.0,
+        2,
+    )  # the first epoch took longer
     assert rates.seconds(360) == 3605.0
     assert rates.epoch_flops == 1e12
     page = checked(render(run_page(files, epochs=[360, 7200], price=2.5))).text
@@ -98,10 +123,19 @@ def test_samples_of_a_resumed_run_begin_after_its_second_start(tmp_path: Path) -
 
 
 RATES = {"games_per_second": 20.0, "positions_per_second": None, "evaluations_per_second": 14700.0}
-TIMES = {"wall_seconds": 60.0, "work_seconds": 85.0, "device_utilisation": 0.93, "outside_network_share": 0.25}
+TIMES = {
+    "wall_seconds": 60.0,
+    "work_seconds": 85.0,
+    "device_utilisation": 0.93,
+    "outside_network_share": 0.25,
+}
 PHASES: dict[str, Any] = {
     "selfplay": TIMES | RATES,
-    "optimise": {"wall_seconds": 30.0, "outside_network_share": None, "positions_per_second": 1480.0},
+    "optimise": {
+        "wall_seconds": 30.0,
+        "outside_network_share": None,
+        "positions_per_second": 1480.0,
+    },
 }
 DONE = {"wall_seconds": 100.0, "epochs": 80, "games": 1200, "positions": 55123, "device": "cpu"}
 SUMMARY: dict[str, Any] = DONE | {
@@ -125,7 +159,9 @@ def test_the_end_shows_each_phase_and_the_time_that_no_phase_explains() -> None:
     assert lines["other"][1:4] == ["10.0", "s", "10.0%"]
     assert lines["all"][1:3] == ["1:40", "100.0%"]
     assert "selfplay ran for 25.0 s more, beside the other phases" in text
-    assert "outside" not in printed({"wall_seconds": 100.0, "phases": {"training": {"wall_seconds": 90.0}}})
+    assert "outside" not in printed(
+        {"wall_seconds": 100.0, "phases": {"training": {"wall_seconds": 90.0}}}
+    )
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
@@ -134,7 +170,18 @@ def test_the_end_of_a_run_is_short_and_whole_on_any_terminal(width: int) -> None
     assert max(map(len, lines)) <= width
     assert len(lines) <= (25 if width >= 80 else 32)
     text = "\n".join(lines)
-    for part in ("1,200", "55,123", "1.50 GiB", "512 MiB", "on cpu", "8/9", "90.0%", "96.0%", "51.2%", "0.2000"):
+    for part in (
+        "1,200",
+        "55,123",
+        "1.50 GiB",
+        "512 MiB",
+        "on cpu",
+        "8/9",
+        "90.0%",
+        "96.0%",
+        "51.2%",
+        "0.2000",
+    ):
         assert part in text
     assert "…" not in text
     assert "runs/one" in lines[-1]
@@ -147,25 +194,37 @@ PROOF: dict[str, Any] = {
     "running": 0,
     "proved_after": None,
 }
-LATEST = {"openings": 25, "openings_right": 17, "search_optimality": 0.985, "policy_optimality": 0.953, "score": 0.985}
+LATEST = {
+    "openings": 25,
+    "openings_right": 17,
+    "search_optimality": 0.985,
+    "policy_optimality": 0.953,
+    "score": 0.985,
+}
 COMMAND = "hexlit train resume=runs/hex5/a trainer.max_time=null"
 REACHED = "openings 17/25, search optimal 98.5%, policy optimal 95.3%"
 WANTED = "(wanted: openings 25/25, search optimal 99.0%, policy optimal 95.0%, in 2 evaluations in a row)"
 
 
-def lines_of(why: str, epochs: int = 15, proof: dict[str, Any] | None = None, **strength: object) -> list[str]:
+def lines_of(
+    why: str, epochs: int = 15, proof: dict[str, Any] | None = None, **strength: object
+) -> list[str]:
     ending = {"why": why, "epochs": epochs, "asked": 56, "proof": proof}
     return ending_lines(ending, LATEST | strength, COMMAND)
 
 
 def test_a_run_that_ended_early_says_what_it_reached_what_was_wanted_and_how_to_go_on() -> None:
     said, command = lines_of("interrupted", proof=PROOF | {"running": 1}, measured_after=14)
-    assert said.startswith("The run was interrupted after 15 of 56 epochs, before it was proved: " + REACHED)
+    assert said.startswith(
+        "The run was interrupted after 15 of 56 epochs, before it was proved: " + REACHED
+    )
     assert ", measured after 14 epochs (wanted: " in said
     assert said.endswith("in 2 evaluations in a row; so far in 1).")
     assert command == f"To continue to its end: {COMMAND}"
     assert lines_of("trainer.max_time")[1] == command
-    nothing = ending_lines({"why": "interrupted", "epochs": 0, "asked": 56, "proof": None}, {}, COMMAND)
+    nothing = ending_lines(
+        {"why": "interrupted", "epochs": 0, "asked": 56, "proof": None}, {}, COMMAND
+    )
     assert nothing[0] == "The run was interrupted after 0 of 56 epochs: nothing measured yet."
 
 
@@ -173,5 +232,7 @@ def test_a_run_that_ended_for_good_names_no_command() -> None:
     assert lines_of("epochs", 1, PROOF)[0].startswith("Not proved in the one epoch: ")
     assert lines_of("epochs", 56, PROOF) == [f"Not proved in all 56 epochs: {REACHED} {WANTED}."]
     assert lines_of("epochs", 56) == []
-    assert lines_of("trainer.patience") == [f"trainer.patience ended the run after 15 of 56 epochs: {REACHED}."]
+    assert lines_of("trainer.patience") == [
+        f"trainer.patience ended the run after 15 of 56 epochs: {REACHED}."
+    ]
     assert lines_of("stopped") == [f"The run was stopped after 15 of 56 epochs: {REACHED}."]

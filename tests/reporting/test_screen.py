@@ -31,13 +31,22 @@ def shown(picture: RenderableType, width: int) -> str:
 
 def training(width: int) -> str:
     """A run of 16 epochs in its seventh."""
-    progress = TrainingProgress(16, console=Console(file=io.StringIO(), width=width), live=True, title="hexlit train")
+    progress = TrainingProgress(
+        16, console=Console(file=io.StringIO(), width=width), live=True, title="hexlit train"
+    )
     progress._durations = dict.fromkeys(range(6), 31.2)
     progress._epoch = 6
     for epoch in range(6):
         losses = {"train/policy_loss": 3.3666, "train/value_loss": 0.65, "train/loss": 4.0168}
-        figures = {"openings": 49, "openings_right": 28, "search_optimality": 0.924, "policy_optimality": 0.841}
-        progress.update(epoch=epoch, losses=losses, figures={**figures, "positions": 1000, "score": 0.924})
+        figures = {
+            "openings": 49,
+            "openings_right": 28,
+            "search_optimality": 0.924,
+            "policy_optimality": 0.841,
+        }
+        progress.update(
+            epoch=epoch, losses=losses, figures={**figures, "positions": 1000, "score": 0.924}
+        )
     clock = PhaseClock(None, units=("games", "positions", "evaluations"))
     listener: PhaseListener = progress
     clock.listeners.append(listener)
@@ -56,7 +65,9 @@ def training(width: int) -> str:
         (200, ["policy", "value", "policy optimal", "positions", "score"], []),
     ],
 )
-def test_the_training_table_keeps_what_tells_most(width: int, there: list[str], gone: list[str]) -> None:
+def test_the_training_table_keeps_what_tells_most(
+    width: int, there: list[str], gone: list[str]
+) -> None:
     text = training(width)
     heading = next(line for line in text.splitlines() if "epoch " in line and "loss" in line)
     assert [name for name in there if name not in heading] == []
@@ -68,7 +79,9 @@ def test_the_training_table_keeps_what_tells_most(width: int, there: list[str], 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_monitor_fits(width: int) -> None:
-    display = ResourceDisplay("process 12", duration=60, interval=1, console=Console(width=width), live=True)
+    display = ResourceDisplay(
+        "process 12", duration=60, interval=1, console=Console(width=width), live=True
+    )
     for _ in range(40):
         display.update(Sample(seconds=1.0, cpu_percent=180.0, host_bytes=2 * 2**30))
     text = shown(display.render(), width)
@@ -114,6 +127,9 @@ def test_the_display_of_a_run_takes_the_terminal_over() -> None:
 def test_columns_of_the_highest_rank_go_first_and_the_last_of_them() -> None:
     ranks = (("aaaa", 0), ("bbbb", 1), ("cccc", 2), ("dddd", 1))
     table = Table("", [Column(name, number=True, rank=rank) for name, rank in ranks], [["1"] * 4])
-    headings = {width: [str(one.header) for one in table_for(table, width).columns] for width in (24, 23, 12, 1)}
+    headings = {
+        width: [str(one.header) for one in table_for(table, width).columns]
+        for width in (24, 23, 12, 1)
+    }
     assert headings == {24: ["aaaa", "bbbb", "cccc", "dddd"], 23: ["aaaa", "bbbb", "dddd"], 12: ["aaaa", "bbbb"],
                         1: ["aaaa"]}  # fmt: skip

@@ -1,4 +1,6 @@
-"""Strength in reports: of a run of Hex, and of `hexlit strength`, from documents written by hand."""
+"""Strength in reports: of a run of Hex,
+and of `hexlit strength`, from documents written by hand.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,14 @@ from hexlit.reporting.text import markdown
 from tests.reporting.documents import checked, make_run, shown
 from tests.reporting.test_game_viewer import record
 
-MISTAKE = {"kind": "random", "cells": [1, -1, *[0] * 7], "to_move": 1, "move": 2, "value": 0.25, "winning": [3]}
+MISTAKE = {
+    "kind": "random",
+    "cells": [1, -1, *[0] * 7],
+    "to_move": 1,
+    "move": 2,
+    "value": 0.25,
+    "winning": [3],
+}
 STRENGTH: dict[str, Any] = {
     "openings": 9,
     "openings_right": 8,
@@ -26,10 +35,17 @@ STRENGTH: dict[str, Any] = {
 
 
 @pytest.mark.row("F13")
-def test_a_run_has_its_strength_first_openings_beside_the_solved_ones_and_games(tmp_path: Path) -> None:
+def test_a_run_has_its_strength_first_openings_beside_the_solved_ones_and_games(
+    tmp_path: Path,
+) -> None:
     files = read_run(make_run(tmp_path / "run", strength=STRENGTH))
     sections = hex_sections(files, [record(1, 0, 4, 3, 7)])
-    assert [section.title for section in sections] == ["Strength", "Openings", "Wins given away", "Sample games"]
+    assert [section.title for section in sections] == [
+        "Strength",
+        "Openings",
+        "Wins given away",
+        "Sample games",
+    ]
     page = checked(render(Page("p", "", sections)))
     assert "The search's map (8 of 9 right)" in page.text
     assert "Solved: perfect play" in page.text
@@ -39,7 +55,12 @@ def test_a_run_has_its_strength_first_openings_beside_the_solved_ones_and_games(
 
 
 def test_the_lost_positions_agree_with_the_share_that_the_search_kept(tmp_path: Path) -> None:
-    figures = {**STRENGTH, "search_optimality": 0.995, "positions": 1000, "games_search_optimality": 1.0}
+    figures = {
+        **STRENGTH,
+        "search_optimality": 0.995,
+        "positions": 1000,
+        "games_search_optimality": 1.0,
+    }
     files = read_run(make_run(tmp_path / "new", strength=figures))
     text = checked(render(Page("p", "", hex_sections(files)))).text
     assert f"the search lost 5. These are the first {len(STRENGTH['mistakes'])}." in text
@@ -50,7 +71,9 @@ def test_one_chart_and_a_table_show_strength_by_games_operations_and_time(tmp_pa
     folder = make_run(tmp_path / "run")
     rows = (folder / "metrics.csv").read_text().splitlines()
     more = ["strength.search_optimality,selfplay.games", "0.5,10", ",20", "0.75,30"]
-    (folder / "metrics.csv").write_text("".join(f"{a},{b}\n" for a, b in zip(rows, more, strict=True)))
+    (folder / "metrics.csv").write_text(
+        "".join(f"{a},{b}\n" for a, b in zip(rows, more, strict=True))
+    )
     page = checked(render(Page("p", "", hex_sections(read_run(folder)))))
     assert page.values("alt") == ["Strength over epochs"]
     assert "75.0%" in page.text
@@ -59,7 +82,13 @@ def test_one_chart_and_a_table_show_strength_by_games_operations_and_time(tmp_pa
 
 
 def share(hits: int, count: int) -> dict[str, Any]:
-    return {"share": hits / count if count else None, "low": 0.25, "high": 0.99, "hits": hits, "count": count}
+    return {
+        "share": hits / count if count else None,
+        "low": 0.25,
+        "high": 0.99,
+        "hits": hits,
+        "count": count,
+    }
 
 
 def optimality(simulations: int, hits: int) -> dict[str, Any]:
@@ -74,11 +103,22 @@ def optimality(simulations: int, hits: int) -> dict[str, Any]:
 def calibration(simulations: int, brier: float) -> dict[str, Any]:
     empty = {"low": 0.0, "high": 0.5, "count": 0, "predicted": None, "won": None}
     full = {"low": 0.5, "high": 1.0, "count": 30, "predicted": 0.75, "won": 0.5}
-    found = {"simulations": simulations, "count": 30, "won": 0.6, "brier": brier, "bins": [empty, full]}
+    found = {
+        "simulations": simulations,
+        "count": 30,
+        "won": 0.6,
+        "brier": brier,
+        "bins": [empty, full],
+    }
     return found | {"log_loss": 0.5, "calibration_error": 0.123, "sign_accuracy": 0.9}
 
 
-ABOUT: dict[str, Any] = {"checkpoint": "net.ckpt", "board": 2, "search": {"algorithm": "gumbel"}, "device": "cpu"}
+ABOUT: dict[str, Any] = {
+    "checkpoint": "net.ckpt",
+    "board": 2,
+    "search": {"algorithm": "gumbel"},
+    "device": "cpu",
+}
 TRUTH: dict[str, Any] = ABOUT | {
     "what": "truth",
     "openings": {
@@ -95,7 +135,14 @@ TRUTH: dict[str, Any] = ABOUT | {
             "unsolved": 7,
             "random_move": 0.4,
             "shares": [
-                {"source": "strong", "stage": stage, "count": n, "share": n / 30, "won": 9, "mean_stones": stones}
+                {
+                    "source": "strong",
+                    "stage": stage,
+                    "count": n,
+                    "share": n / 30,
+                    "won": 9,
+                    "mean_stones": stones,
+                }
                 for stage, n, stones in (("early", 20, 3.5), ("late", 0, None))
             ],
         }
@@ -104,8 +151,19 @@ TRUTH: dict[str, Any] = ABOUT | {
     "calibration": {"games": [calibration(0, 0.2), calibration(64, 0.1)]},
 }
 SPEED = {"games": 1, "milliseconds": 12.5, "simulations_per_second": 5120.0, "leaves_a_call": 3.25}
-SEARCHED = {"algorithm": "puct", "simulations": 64, "leaves": 8, "root_batch": True, "opponent": "unbatched"}
-FOUND = {"match": share(10, 20), "optimality": None, "one_game": SPEED, "many_games": SPEED | {"games": 64}}
+SEARCHED = {
+    "algorithm": "puct",
+    "simulations": 64,
+    "leaves": 8,
+    "root_batch": True,
+    "opponent": "unbatched",
+}
+FOUND = {
+    "match": share(10, 20),
+    "optimality": None,
+    "one_game": SPEED,
+    "many_games": SPEED | {"games": 64},
+}
 SEARCH: dict[str, Any] = ABOUT | {"what": "search", "games": 64, "rows": [SEARCHED | FOUND]}
 
 
@@ -114,17 +172,29 @@ def printed(document: dict[str, Any], width: int = 120) -> str:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_optimality_is_told_by_simulations_with_intervals_and_by_kind_of_position(width: int) -> None:
+def test_optimality_is_told_by_simulations_with_intervals_and_by_kind_of_position(
+    width: int,
+) -> None:
     text = printed(TRUTH, width)
     assert max(map(len, text.splitlines())) <= width
-    for part in ("no search", "75.0% (25.0–99.0)", "95.0% (25.0–99.0)", "random moves", "3/4", "4/4"):
+    for part in (
+        "no search",
+        "75.0% (25.0–99.0)",
+        "95.0% (25.0–99.0)",
+        "random moves",
+        "3/4",
+        "4/4",
+    ):
         assert part in text
     late = next(line for line in text.splitlines() if line.startswith("late"))
     assert late.split() == ["late", "0", "–", "–"]
 
 
 def test_a_board_without_truth_is_drawn_without_it() -> None:
-    openings = {"truth": None, "levels": [level | {"right": None} for level in TRUTH["openings"]["levels"]]}
+    openings = {
+        "truth": None,
+        "levels": [level | {"right": None} for level in TRUTH["openings"]["levels"]],
+    }
     document = TRUTH | {"openings": openings}
     assert "wrong" not in printed(document)
     assert b"openings right" not in drawn(figures_of(document)[0])
@@ -132,7 +202,19 @@ def test_a_board_without_truth_is_drawn_without_it() -> None:
 
 
 def test_a_search_is_told_with_its_strength_and_its_cost() -> None:
-    cells = ["puct", "64", "8 root", "unbatched", "50.0% (25.0–99.0)", "–", "3.2", "12.50", "5.12k", "12.50", "5.12k"]
+    cells = [
+        "puct",
+        "64",
+        "8 root",
+        "unbatched",
+        "50.0% (25.0–99.0)",
+        "–",
+        "3.2",
+        "12.50",
+        "5.12k",
+        "12.50",
+        "5.12k",
+    ]
     assert "| " + " | ".join(cells) + " |" in markdown(strength_page(SEARCH))
     text = printed(SEARCH, 200)
     assert all(cell in text for cell in cells)

@@ -29,8 +29,19 @@ COLUMNS: list[tuple[str, str | None, list[str | int], int | None]] = [
 
 
 def trial(number: int, state: str = "complete", **changes: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"number": number, "rank": None, "state": state, "folder": f"trial-{number:03d}"}
-    found |= {"params": {"optimizer.lr": 0.01}, "overrides": [], "values": None, "flags": [], "failure": None}
+    found: dict[str, Any] = {
+        "number": number,
+        "rank": None,
+        "state": state,
+        "folder": f"trial-{number:03d}",
+    }
+    found |= {
+        "params": {"optimizer.lr": 0.01},
+        "overrides": [],
+        "values": None,
+        "flags": [],
+        "failure": None,
+    }
     found |= dict.fromkeys(("loss", "comparable", "latest", "epochs", "max_epochs", "seconds"))
     found |= {"losses": {}}
     found |= {"started": None, "ended": None, "host_peak_bytes": None, "device_peak_bytes": None}
@@ -48,10 +59,23 @@ def document(*trials: dict[str, Any], **changes: Any) -> dict[str, Any]:
     found |= {
         "objectives": [{"name": "strength.score", "direction": "maximize"}],
         "counts": counts,
-        "progress": {"done": counts["complete"] + counts["pruned"] + counts["failed"], "of": 8, "best": best}
-        | {"running": counts["running"], "eta_seconds": 90.0, "best_value": 0.75, "best_after_seconds": None},
+        "progress": {
+            "done": counts["complete"] + counts["pruned"] + counts["failed"],
+            "of": 8,
+            "best": best,
+        }
+        | {
+            "running": counts["running"],
+            "eta_seconds": 90.0,
+            "best_value": 0.75,
+            "best_after_seconds": None,
+        },
         "pruning": {"saved_seconds": 125.0, "estimated_trials": 1, "unknown_trials": 0},
-        "ranking": {"by": "objective", "reason": "by strength.score, maximized", "direction": "maximize"}
+        "ranking": {
+            "by": "objective",
+            "reason": "by strength.score, maximized",
+            "direction": "maximize",
+        }
         | {"order": order, "pareto_front": [], "unranked": []},
         "best": best,
         "split": "train",
@@ -60,10 +84,24 @@ def document(*trials: dict[str, Any], **changes: Any) -> dict[str, Any]:
             {"heading": heading, "unit": unit, "path": path, "dropped": dropped}
             for heading, unit, path, dropped in COLUMNS
         ],
-        "parameters": [{"name": "optimizer.lr", "kind": "float", "log": True, "low": 0, "high": 1, "choices": []}],
+        "parameters": [
+            {
+                "name": "optimizer.lr",
+                "kind": "float",
+                "log": True,
+                "low": 0,
+                "high": 1,
+                "choices": [],
+            }
+        ],
         "trials": list(trials),
         "failures": [
-            {"trial": entry["number"], "state": entry["state"], "reason": entry["failure"], "folder": entry["folder"]}
+            {
+                "trial": entry["number"],
+                "state": entry["state"],
+                "reason": entry["failure"],
+                "folder": entry["folder"],
+            }
             for entry in trials
             if entry["state"] in ("failed", "interrupted")
         ],
@@ -104,11 +142,22 @@ def test_a_narrow_terminal_goes_without_the_less_telling_columns() -> None:
     found = document(trial(0, rank=1, values=[0.75], seconds=65.0, **figures))
 
     def headings(width: int) -> list[str]:
-        return next(line for line in printed(found, width=width).splitlines() if "rank " in line).split()
+        return next(
+            line for line in printed(found, width=width).splitlines() if "rank " in line
+        ).split()
 
     wide = ["comparable", "policy", "value", "epochs", "time", "memory", "parameters"]
     assert headings(140) == ["rank", "trial", "state", "strength.score", *wide]
-    assert headings(80) == ["rank", "trial", "state", "strength.score", "comparable", "epochs", "time", "parameters"]
+    assert headings(80) == [
+        "rank",
+        "trial",
+        "state",
+        "strength.score",
+        "comparable",
+        "epochs",
+        "time",
+        "parameters",
+    ]
     assert "0.7500" in printed(found, width=80)
     assert "…" not in printed(found, width=80)
 
@@ -128,7 +177,13 @@ def test_without_a_terminal_a_line_comes_only_when_something_has_changed() -> No
         display.update(document(*USUAL, trial(6, "pruned"), state="running"))
     lines = file.getvalue().splitlines()
     assert len(lines) == 2
-    for part in ("4 of 8 done", "2 complete, 1 pruned, 1 failed", "1 running", "1:30 left", "0.7500 (trial 3)"):
+    for part in (
+        "4 of 8 done",
+        "2 complete, 1 pruned, 1 failed",
+        "1 running",
+        "1:30 left",
+        "0.7500 (trial 3)",
+    ):
         assert part in lines[0]
     assert "\x1b" not in file.getvalue()
 
@@ -151,8 +206,19 @@ def test_everything_on_the_page_is_escaped() -> None:
         trial(0, rank=1, values=[0.5], params={NASTY: NASTY}, folder=NASTY),
         trial(1, "failed", failure=NASTY, folder=NASTY),
     )
-    parameters = [{"name": NASTY, "kind": "categorical", "log": False, "low": None, "high": None, "choices": [NASTY]}]
-    found = document(*entries, name=NASTY, folder=NASTY, sampler=NASTY, problems=[NASTY], parameters=parameters)
+    parameters = [
+        {
+            "name": NASTY,
+            "kind": "categorical",
+            "log": False,
+            "low": None,
+            "high": None,
+            "choices": [NASTY],
+        }
+    ]
+    found = document(
+        *entries, name=NASTY, folder=NASTY, sampler=NASTY, problems=[NASTY], parameters=parameters
+    )
     found["objectives"] = [{"name": NASTY, "direction": "maximize"}]
     found["columns"][0]["heading"] = NASTY
     found["ranking"]["reason"] = NASTY
@@ -163,7 +229,14 @@ def test_everything_on_the_page_is_escaped() -> None:
 @pytest.mark.row("D12")
 def test_the_page_tells_counts_the_leaderboard_failures_and_flags() -> None:
     page = checked(render(sweep_page(document(*USUAL), [], {3: "trial-003/report.html"})))
-    for expected in ("4 of 8", "2:05", "saved by pruning (estimate)", "0.7500", "killed by SIGKILL", "trial-002"):
+    for expected in (
+        "4 of 8",
+        "2:05",
+        "saved by pruning (estimate)",
+        "0.7500",
+        "killed by SIGKILL",
+        "trial-002",
+    ):
         assert expected in page.text
     assert page.values("class").count("best") == 1
     assert re.search(r"nan\s+a loss was NaN or infinite\s+2", page.text)
@@ -173,12 +246,18 @@ def test_the_page_tells_counts_the_leaderboard_failures_and_flags() -> None:
 
 @pytest.mark.row("D12")
 def test_an_interrupted_trial_is_no_failure() -> None:
-    entries = (trial(0, rank=1, values=[0.5]), trial(1, "interrupted", failure="interrupted with the sweep"))
+    entries = (
+        trial(0, rank=1, values=[0.5]),
+        trial(1, "interrupted", failure="interrupted with the sweep"),
+    )
     found = document(*entries)
     page = checked(render(sweep_page(found, [])))
     assert "Interrupted: killed with the sweep, through no fault of their own" in page.text
     text = printed(found, width=140)
-    assert re.search(r"1\s+interrupted\s+interrupted with the sweep", text.partition("Trials that failed or were")[2])
+    assert re.search(
+        r"1\s+interrupted\s+interrupted with the sweep",
+        text.partition("Trials that failed or were")[2],
+    )
     only_failed = document(trial(0, rank=1, values=[0.5]), trial(1, "failed", failure="no memory"))
     assert "no fault of their own" not in printed(only_failed, width=140)
 
@@ -189,7 +268,11 @@ def texts(svg: bytes) -> list[str]:
 
 
 def test_a_name_with_markup_or_a_formula_is_drawn_as_text() -> None:
-    target = {"name": "$\\frac$</text><script>", "direction": "minimize", "values": {0: 1.0, 1: 2.0}}
+    target = {
+        "name": "$\\frac$</text><script>",
+        "direction": "minimize",
+        "values": {0: 1.0, 1: 2.0},
+    }
     states = {0: "complete", 1: "complete"}
     data = {"targets": [target], "states": states, "pruned": {}, "pruned_target": None, "best": 0}
     svg = draw(draw_history, data)
@@ -200,10 +283,21 @@ def test_a_name_with_markup_or_a_formula_is_drawn_as_text() -> None:
 @pytest.mark.row("C22")
 def test_a_parameter_searched_on_a_log_scale_has_a_log_axis() -> None:
     target = {"name": "score", "direction": "maximize", "values": {0: 0.4, 1: 0.5}}
-    axis = {"name": "lr", "kind": "float", "low": 1e-5, "high": 1e-1, "choices": [], "values": {0: 1e-4, 1: 1e-2}}
+    axis = {
+        "name": "lr",
+        "kind": "float",
+        "low": 1e-5,
+        "high": 1e-1,
+        "choices": [],
+        "values": {0: 1e-4, 1: 1e-2},
+    }
 
     def ticks(log: bool) -> list[str]:
-        return texts(draw(draw_slices, {"targets": [target], "parameters": [{**axis, "log": log}], "best": 1}))
+        return texts(
+            draw(
+                draw_slices, {"targets": [target], "parameters": [{**axis, "log": log}], "best": 1}
+            )
+        )
 
     assert {"0.001", "0.01"} <= set(ticks(log=True))
     assert "0.001" not in ticks(log=False)
@@ -213,5 +307,10 @@ def test_a_parameter_searched_on_a_log_scale_has_a_log_axis() -> None:
 def test_the_best_trial_is_named_in_the_legend() -> None:
     course = {"epochs": [0, 1, 2], "values": [3.0, 2.0, float("nan")]}
     lines = [{"trial": n, "state": "complete" if n else "pruned", **course} for n in range(3)]
-    shown = texts(draw(draw_lines, {"panels": [{"name": "loss", "lines": lines, "may_be_log": True}], "best": 2}))
+    shown = texts(
+        draw(
+            draw_lines,
+            {"panels": [{"name": "loss", "lines": lines, "may_be_log": True}], "best": 2},
+        )
+    )
     assert {"pruned", "complete", "best: trial 2", "epoch", "loss"} <= set(shown)

@@ -20,7 +20,9 @@ def test_moves_are_stones_with_their_visits_and_values() -> None:
     stones = [circle.get("fill") for circle in root.iter(f"{SPACE}circle")]
     assert stones == [BLACK, WHITE, BLACK]
     words = [text.text for text in root.iter(f"{SPACE}text")]
-    assert {"A tree", "below", "Black to move", "b2", "8", "+25", "c3", "-50", "a1", "-100"} <= set(words)
+    assert {"A tree", "below", "Black to move", "b2", "8", "+25", "c3", "-50", "a1", "-100"} <= set(
+        words
+    )
 
 
 def test_the_expected_line_stands_out_and_lines_are_as_thick_as_visits() -> None:
@@ -31,7 +33,9 @@ def test_the_expected_line_stands_out_and_lines_are_as_thick_as_visits() -> None
 
 
 def test_no_two_leaves_share_a_place_and_nothing_is_outside() -> None:
-    wide = DrawnNode("Black to move", 0, 100, 0.0, children=[DrawnNode(f"a{n}", 1, 5, 0.0) for n in range(1, 20)])
+    wide = DrawnNode(
+        "Black to move", 0, 100, 0.0, children=[DrawnNode(f"a{n}", 1, 5, 0.0) for n in range(1, 20)]
+    )
     root = ElementTree.fromstring(tree_svg(wide))
     places = [(circle.get("cx"), circle.get("cy")) for circle in root.iter(f"{SPACE}circle")]
     assert len(set(places)) == 19

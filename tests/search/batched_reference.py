@@ -46,7 +46,9 @@ class BatchedSearch:
         return found_at(self.root, self.noise, self.config)
 
     def collect(self) -> list[list[Node]]:
-        """Paths to the leaves of the next call; the tree is as it was before, but for games decided on the way."""
+        """Paths to the leaves of the next call;
+        the tree is as it was before, but for games decided on the way.
+        """
         batch: list[list[Node]] = []
         real: dict[int, tuple[int, float]] = {}
         """Visits and sums of the nodes on these paths without virtual losses."""

@@ -15,7 +15,9 @@ VARIANTS = {
         SearchConfig("gumbel"),
         SearchConfig("gumbel", gumbel=GumbelConfig(considered=1)),
         SearchConfig("gumbel", gumbel=GumbelConfig(considered=4, value_scale=1.0, rescale=True)),
-        SearchConfig("gumbel", gumbel=GumbelConfig(considered=7, visit_offset=0.0, value_scale=0.5)),
+        SearchConfig(
+            "gumbel", gumbel=GumbelConfig(considered=7, visit_offset=0.0, value_scale=0.5)
+        ),
         SearchConfig("gumbel", gumbel=GumbelConfig(considered=25, rescale=True)),
     ],
     "puct": [
@@ -49,20 +51,32 @@ def random_game(random: np.random.Generator, size: int, plies: int, *, swap: boo
             return game
 
 
-def random_games(seed: int, count: int, sizes: tuple[int, ...] = (3, 4, 5), *, swap: bool = False) -> list[Game]:
+def random_games(
+    seed: int, count: int, sizes: tuple[int, ...] = (3, 4, 5), *, swap: bool = False
+) -> list[Game]:
     """Undecided games of mixed sizes and lengths."""
     random = np.random.default_rng(seed)
     games = []
     for _ in range(count):
         size = int(random.choice(sizes))
-        games.append(random_game(random, size, int(random.integers(0, size * size // 2 + 1)), swap=swap))
+        games.append(
+            random_game(random, size, int(random.integers(0, size * size // 2 + 1)), swap=swap)
+        )
     return games
 
 
 def search_games(
-    games: list[Game], config: SearchConfig, evaluator: Evaluator, *, room: int = 0, noise: float = 0.0, seed: int = 0
+    games: list[Game],
+    config: SearchConfig,
+    evaluator: Evaluator,
+    *,
+    room: int = 0,
+    noise: float = 0.0,
+    seed: int = 0,
 ) -> SearchResult:
-    """Search games of one size and one swap rule side by side, in a search with `room` for at least that many."""
+    """Search games of one size and one swap rule side by side,
+    in a search with `room` for at least that many.
+    """
     first = games[0]
     search = TreeSearch(config, size=first.size, games=max(room, len(games)), swap=first.swap)
     return search.run(

@@ -1,6 +1,8 @@
-"""Both searches in plain Python: every rule written out over all actions, as their papers and `mctx` have it.
+"""Both searches in plain Python: every rule written out over all actions, as their papers and
+`mctx` have it.
 
-Everything is in the frame of the board; only what the evaluator sees is turned into the mover's frame and back.
+Everything is in the frame of the board; only what the evaluator sees is turned into the mover's
+frame and back.
 """
 
 import math
@@ -32,7 +34,10 @@ class Node:
 
     @property
     def counts(self) -> Numbers:
-        return np.array([self.children[a].visits if a in self.children else 0 for a in range(len(self.prior))], float)
+        return np.array(
+            [self.children[a].visits if a in self.children else 0 for a in range(len(self.prior))],
+            float,
+        )
 
     @property
     def q(self) -> Numbers:
@@ -86,7 +91,9 @@ def evaluate(node: Node, evaluator: Evaluator, actions: int) -> float:
 def puct_scores(node: Node, config: PuctConfig) -> Numbers:
     """Q + U of AlphaZero, with an estimate for moves not tried yet."""
     tried = node.counts > 0
-    first_play = node.value_sum / node.visits - config.fpu_reduction * math.sqrt(node.prior[tried].sum())
+    first_play = node.value_sum / node.visits - config.fpu_reduction * math.sqrt(
+        node.prior[tried].sum()
+    )
     q = np.where(tried, node.q, first_play)
     c = config.c_init + math.log((node.visits + config.c_base + 1) / config.c_base)
     scores = q + c * node.prior * math.sqrt(node.visits) / (1 + node.counts)
@@ -94,9 +101,11 @@ def puct_scores(node: Node, config: PuctConfig) -> Numbers:
 
 
 def sigma(node: Node, config: GumbelConfig) -> Numbers:
-    """Equations 8 and 33 of the paper, and appendix D: the completed Q values on the scale of logits.
+    """Equations 8 and 33 of the paper, and appendix D: the completed Q values on the scale of
+    logits.
 
-    Illegal actions are completed like untried ones, as in `mctx`, so v_mix always belongs to the stretched range.
+    Illegal actions are completed like untried ones, as in `mctx`, so v_mix always belongs to the
+    stretched range.
     """
     counts, tried = node.counts, node.counts > 0
     mixed = node.network_value
@@ -133,10 +142,12 @@ def inner_scores(node: Node, config: GumbelConfig) -> Numbers:
 
 
 def considered_visits(considered: int, simulations: int) -> list[int]:
-    """Sequential halving: the visits that the action to be visited next has, simulation by simulation.
+    """Sequential halving: the visits that the action to be visited next has, simulation by
+    simulation.
 
-    Each of log2(considered) rounds has an equal share of the simulations, spread evenly over the actions left, at least
-    one for each. Every round keeps half of them, and the last two stay to the end.
+    Each of log2(considered) rounds has an equal share of the simulations, spread evenly over the
+    actions left, at least one for each. Every round keeps half of them, and the last two stay to
+    the end.
     """
     if considered <= 1:
         return list(range(simulations))
@@ -185,8 +196,12 @@ def found_at(root: Node, noise: Numbers, config: SearchConfig) -> Found:
     return Found([int(n) for n in counts], chosen, policy, float(root.q[chosen]))
 
 
-def search(game: Game, config: SearchConfig, evaluator: Evaluator, gumbels: Numbers | None = None) -> Found:
-    """Search one position; `gumbels` `[A]` is the noise on the actions of the mover's frame, none unless given."""
+def search(
+    game: Game, config: SearchConfig, evaluator: Evaluator, gumbels: Numbers | None = None
+) -> Found:
+    """Search one position;
+    `gumbels` `[A]` is the noise on the actions of the mover's frame, none unless given.
+    """
     actions = game.size**2 + game.swap
     root = Node(game)
     noise = np.zeros(actions) if gumbels is None else to_board(game, gumbels)

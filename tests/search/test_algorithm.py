@@ -1,4 +1,6 @@
-"""The algorithms of the search: what tells them apart, the table of sequential halving, and noise at the root."""
+"""The algorithms of the search: what tells them apart,
+the table of sequential halving, and noise at the root.
+"""
 
 import numpy as np
 import pytest
@@ -32,7 +34,9 @@ def test_the_schedule_is_that_of_the_paper() -> None:
     """All numbers of considered moves to 64, and of simulations to 200."""
     for considered in range(65):
         for simulations in (*range(1, 66), 100, 128, 200):
-            assert list(halving_row(considered, simulations)) == considered_visits(considered, simulations)
+            assert list(halving_row(considered, simulations)) == considered_visits(
+                considered, simulations
+            )
 
 
 @pytest.mark.row("E5")
@@ -68,9 +72,13 @@ GAMES = 400
 def root_priors(
     noise: float, share: float = 0.25, total: float = 10.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The root's priors without and with noise after one simulation from a 3×3 board with one stone, `[GAMES, 9]`."""
+    """The root's priors without and with noise after one
+    simulation from a 3×3 board with one stone, `[GAMES, 9]`.
+    """
     search = TreeSearch(
-        SearchConfig("puct", 1, puct=PuctConfig(noise_share=share, noise_total=total)), size=3, games=GAMES
+        SearchConfig("puct", 1, puct=PuctConfig(noise_share=share, noise_total=total)),
+        size=3,
+        games=GAMES,
     )
     cells = np.zeros((GAMES, 9), np.int8)
     cells[:, 4] = -1
@@ -82,7 +90,9 @@ def root_priors(
 
 
 @pytest.mark.parametrize(("noise", "share"), [(1.0, 0.25), (0.5, 0.25), (1.0, 0.9)])
-def test_noise_moves_priors_by_its_share_at_most_and_keeps_their_sum(noise: float, share: float) -> None:
+def test_noise_moves_priors_by_its_share_at_most_and_keeps_their_sum(
+    noise: float, share: float
+) -> None:
     plain, noisy = root_priors(noise, share)
     assert np.allclose(noisy.sum(axis=1), 1, atol=1e-5)
     assert (noisy >= 0).all()
@@ -92,7 +102,9 @@ def test_noise_moves_priors_by_its_share_at_most_and_keeps_their_sum(noise: floa
     assert len(np.unique(noisy.round(6), axis=0)) == GAMES
 
 
-def test_noise_is_a_dirichlet_with_the_same_mean_and_the_right_spread_for_every_legal_move() -> None:
+def test_noise_is_a_dirichlet_with_the_same_mean_and_the_right_spread_for_every_legal_move() -> (
+    None
+):
     plain, noisy = root_priors(1.0)
     noise = ((noisy - 0.75 * plain) / 0.25)[:, [0, 1, 2, 3, 5, 6, 7, 8]]
     # Dirichlet(10/8, ...) over 8 moves: mean 1/8, variance (1/8)(7/8) / 11.

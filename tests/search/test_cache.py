@@ -10,7 +10,14 @@ from hexlit.errors import UsageError
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, blank_planes
 from hexlit.hex.jit import kernel
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import AnswerCache, UniformEvaluator, empty_cache, position_key, recall, remember
+from hexlit.search.evaluator import (
+    AnswerCache,
+    UniformEvaluator,
+    empty_cache,
+    position_key,
+    recall,
+    remember,
+)
 from hexlit.search.search import TreeSearch
 from hexlit.search.tree import NONE
 
@@ -69,7 +76,10 @@ def test_what_was_remembered_is_found_and_nothing_else() -> None:
 
 def test_the_latest_answer_takes_the_place() -> None:
     planes = some_planes(4, 50)
-    policy, value = np.zeros((len(planes), 16), np.float32), np.arange(len(planes), dtype=np.float32)
+    policy, value = (
+        np.zeros((len(planes), 16), np.float32),
+        np.arange(len(planes), dtype=np.float32),
+    )
     cache = empty_cache(1, 16)
     remember(cache, planes, policy, value)
     assert cache.value.tolist() == [len(planes) - 1]

@@ -26,13 +26,17 @@ class Node:
     children: dict[int, "Node"] = field(default_factory=dict)
 
     def bound(self, parent_visits: int, rollouts: int, exploration: float) -> float:
-        return self.wins / (self.visits * rollouts) + exploration * math.sqrt(math.log(parent_visits) / self.visits)
+        return self.wins / (self.visits * rollouts) + exploration * math.sqrt(
+            math.log(parent_visits) / self.visits
+        )
 
 
 def reference_search(
     cells: list[int], size: int, simulations: int, rollouts: int, exploration: float, seed: int
 ) -> tuple[int, float]:
-    """The move of Black, who cannot win at once and is not threatened, and the mean of all rollouts."""
+    """The move of Black, who cannot win at once and is not threatened,
+    and the mean of all rollouts.
+    """
     root, room = Node(), np.zeros(size * size, np.int16)
     stream = np.uint64(stones_key(np.array(cells, np.int8), seed, PLAYOUT))
     for simulation in range(simulations):
@@ -40,7 +44,9 @@ def reference_search(
         board, colour, path, won = cells.copy(), 1, [root], False
         while not won:
             node = path[-1]
-            untried = [cell for cell, stone in enumerate(board) if stone == 0 and cell not in node.children]
+            untried = [
+                cell for cell, stone in enumerate(board) if stone == 0 and cell not in node.children
+            ]
             if untried:
                 move = untried[int(draw(k, 0)) % len(untried)]
                 node.children[move] = Node()
@@ -59,18 +65,27 @@ def reference_search(
         if won:
             last_player_wins = rollouts
         else:
-            wins = playouts(np.array(board, np.int8), colour, rollouts, np.uint64(draw(k, 1)), size, room)
+            wins = playouts(
+                np.array(board, np.int8), colour, rollouts, np.uint64(draw(k, 1)), size, room
+            )
             last_player_wins = rollouts - wins if colour > 0 else wins
         for distance, node in enumerate(reversed(path)):
             node.visits += 1
             node.wins += last_player_wins if distance % 2 == 0 else rollouts - last_player_wins
-    move = max(reversed(root.children), key=lambda cell: (root.children[cell].visits, root.children[cell].wins))
+    move = max(
+        reversed(root.children),
+        key=lambda cell: (root.children[cell].visits, root.children[cell].wins),
+    )
     total = sum(child.wins for child in root.children.values())
     return move, 2 * total / (simulations * rollouts) - 1
 
 
-@pytest.mark.parametrize(("simulations", "rollouts", "exploration"), [(3, 2, 0.7), (60, 1, 0.3), (200, 3, 1.4)])
-def test_the_move_is_that_of_the_reference(simulations: int, rollouts: int, exploration: float) -> None:
+@pytest.mark.parametrize(
+    ("simulations", "rollouts", "exploration"), [(3, 2, 0.7), (60, 1, 0.3), (200, 3, 1.4)]
+)
+def test_the_move_is_that_of_the_reference(
+    simulations: int, rollouts: int, exploration: float
+) -> None:
     quiet = 0
     for game in random_games(simulations, 40):
         cells = np.array(game.cells, np.int8)
@@ -79,9 +94,15 @@ def test_the_move_is_that_of_the_reference(simulations: int, rollouts: int, expl
             continue
         quiet += 1
         to_move = np.array([game.to_move], np.int8)
-        moves, values = uct_moves(cells[None], to_move, simulations, rollouts, exploration, 7, geometry(game.size))
-        expected, value = reference_search(own.tolist(), game.size, simulations, rollouts, exploration, 7)
-        assert moves[0] == (expected if game.to_move > 0 else transposed(expected, game.size)), game.moves
+        moves, values = uct_moves(
+            cells[None], to_move, simulations, rollouts, exploration, 7, geometry(game.size)
+        )
+        expected, value = reference_search(
+            own.tolist(), game.size, simulations, rollouts, exploration, 7
+        )
+        assert moves[0] == (expected if game.to_move > 0 else transposed(expected, game.size)), (
+            game.moves
+        )
         assert values[0] == pytest.approx(value)
     assert quiet > 10
 
@@ -106,12 +127,17 @@ WIN = 1e6
 def two_distance(cells: list[int]) -> float:
     """Black's advantage in potential, and a thousandth of that in mobility."""
     players, each = potentials(np.array(cells, np.int8))
-    mobility = [int((row == best).sum()) if best < 1000 else 0 for row, best in zip(each, players, strict=True)]
+    mobility = [
+        int((row == best).sum()) if best < 1000 else 0
+        for row, best in zip(each, players, strict=True)
+    ]
     return float(players[1]) - float(players[0]) + 0.001 * (mobility[0] - mobility[1])
 
 
 def negamax(cells: list[int], size: int, colour: int, ply: int, depth: int) -> dict[int, float]:
-    """Value of every move worth looking at, for the player to move; under the key -1 that of a settled position."""
+    """Value of every move worth looking at, for the player to move;
+    under the key -1 that of a settled position.
+    """
     wins, threats = (wins_at_once(cells, size, player) for player in (colour, -colour))
     if ply == 0 and wins:
         return dict.fromkeys(wins, WIN)
@@ -137,5 +163,8 @@ def test_the_move_is_the_best_of_a_full_search(depth: int, size: int, count: int
         values = negamax(game.cells.copy(), size, game.to_move, 0, depth)
         cells, to_move = np.array([game.cells], np.int8), np.array([game.to_move], np.int8)
         moves, value = alpha_beta_moves(cells, to_move, depth, size * size, 0, geometry(size))
-        assert values[moves[0]] == pytest.approx(max(values.values()), abs=2e-6), (game.moves, values)
+        assert values[moves[0]] == pytest.approx(max(values.values()), abs=2e-6), (
+            game.moves,
+            values,
+        )
         assert value[0] == pytest.approx(values[moves[0]], abs=2e-6)

@@ -37,7 +37,11 @@ def test_policies_are_even_over_the_legal_actions(evaluator: Evaluator, swap: bo
     for game, row in zip(games, policy, strict=True):
         legal = game.legal_moves()
         # Mover's frame: for White, rows and columns change places.
-        own = legal if game.to_move > 0 else [move if move == 9 else move % 3 * 3 + move // 3 for move in legal]
+        own = (
+            legal
+            if game.to_move > 0
+            else [move if move == 9 else move % 3 * 3 + move // 3 for move in legal]
+        )
         assert np.flatnonzero(row).tolist() == sorted(own)
         assert np.allclose(row[own], 1 / len(legal))
 
@@ -50,7 +54,9 @@ def test_a_policy_player_makes_legal_moves_with_them(evaluator: Evaluator) -> No
 
 
 def test_a_policy_player_draws_by_its_temperature() -> None:
-    """In proportion to policy^(1/T), the same again with the same seed; the temperature 0 takes the likeliest move."""
+    """In proportion to policy^(1/T), the same again with the same seed;
+    the temperature 0 takes the likeliest move.
+    """
     chances = np.array([0.6, 0.3, 0.1] + 6 * [0.0], np.float32)
     cells, black = np.zeros((1, 9), np.int8), np.ones(1, np.int8)
 
@@ -59,7 +65,10 @@ def test_a_policy_player_draws_by_its_temperature() -> None:
             policy[:], value[:] = chances, 0
 
     def moves(temperature: float) -> list[int]:
-        players = [PolicyPlayer(Fixed(), size=3, batch=1, temperature=temperature, seed=seed) for seed in range(2000)]
+        players = [
+            PolicyPlayer(Fixed(), size=3, batch=1, temperature=temperature, seed=seed)
+            for seed in range(2000)
+        ]
         return [int(player.choose(cells, black)[0]) for player in players]
 
     for temperature in (1.0, 2.0):

@@ -4,7 +4,8 @@ The files under golden/ are made from the code as it is by
 
     python -m tests.search.test_golden
 
-in the root of the checkout. Make them again only when the search is meant to find something else, and say why.
+in the root of the checkout. Make them again only when the search is meant to find something else,
+and say why.
 """
 
 import json
@@ -37,10 +38,14 @@ CASES: list[tuple[int, bool, str, int, float]] = [
 
 
 def found(algorithm: str, case: tuple[int, bool, str, int, float]) -> dict[str, Any]:
-    """The present results of the search, actions by name; shares of the policy under half a percent are left out."""
+    """The present results of the search, actions by name;
+    shares of the policy under half a percent are left out.
+    """
     size, swap, moves, simulations, noise = case
     game = Game(size, swap=swap, moves=parse_moves(moves, size))
-    result = search_games([game], SearchConfig(algorithm, simulations), KeyedEvaluator(), noise=noise, seed=1)
+    result = search_games(
+        [game], SearchConfig(algorithm, simulations), KeyedEvaluator(), noise=noise, seed=1
+    )
     return {
         "size": size,
         "swap": swap,
@@ -50,7 +55,11 @@ def found(algorithm: str, case: tuple[int, bool, str, int, float]) -> dict[str, 
         "action": format_cell(int(result.action[0]), size),
         "value": round(float(result.value[0]), 4),
         "visits": {format_cell(a, size): int(n) for a, n in enumerate(result.visits[0]) if n},
-        "policy": {format_cell(a, size): round(float(p), 4) for a, p in enumerate(result.policy[0]) if p >= 0.005},
+        "policy": {
+            format_cell(a, size): round(float(p), 4)
+            for a, p in enumerate(result.policy[0])
+            if p >= 0.005
+        },
     }
 
 
@@ -66,7 +75,8 @@ def test_the_search_finds_what_is_on_record(algorithm: str, number: int) -> None
     assert today == expected
 
 
-# 2×2, Black a1, White b2, Black to move: a2 wins at once, after b1 White wins with a2. Priors 1/2 each, values 0.
+# 2×2, Black a1, White b2, Black to move: a2 wins at once, after b1 White wins with a2. Priors 1/2
+# each, values 0.
 BY_HAND = Game(2, moves=[0, 3])
 A2 = 2
 
@@ -77,15 +87,17 @@ def test_three_simulations_done_by_hand(algorithm: str, odds: float) -> None:
     """Of PUCT:
 
     1. Both moves are untried: the first, b1, is tried and worth 0.
-    2. b1 scores 0 + 1.25·√2·0.5/2 = 0.44; a2 scores 0 - 0.2·√0.5 + 1.25·√2·0.5 = 0.74, is tried and wins.
+    2. b1 scores 0 + 1.25·√2·0.5/2 = 0.44; a2 scores 0 - 0.2·√0.5 + 1.25·√2·0.5 = 0.74, is tried and
+       wins.
     3. b1 scores 1.25·√3·0.5/2 = 0.54; a2 scores 1 + 0.54.
 
     Of Gumbel:
 
     1., 2. Sequential halving visits each of the two moves once: b1 is worth 0, a2 is worth 1.
     3. The better one again: a2, worth 1.
-    v_mix does not matter, no move being untried. The scale of the Q values, moved from [-1, 1] to [0, 1], is
-    (50 + 2)·0.1 = 5.2, so a2's weight is e^5.2 against b1's e^2.6: shares 1/(1 + e^-2.6) and 1/(1 + e^2.6).
+    v_mix does not matter, no move being untried. The scale of the Q values, moved from [-1, 1] to
+    [0, 1], is (50 + 2)·0.1 = 5.2, so a2's weight is e^5.2 against b1's e^2.6: shares 1/(1 + e^-2.6)
+    and 1/(1 + e^2.6).
     """
     result = search_games([BY_HAND], SearchConfig(algorithm, 3), UniformEvaluator())
     assert result.visits[0].tolist() == [0, 1, 2, 0]

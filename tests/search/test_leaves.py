@@ -7,7 +7,12 @@ import pytest
 
 from hexlit.search.config import ALGORITHMS, GumbelConfig, SearchConfig
 from hexlit.search.search import TreeSearch
-from hexlit.search.simulate import add_virtual_loss, advance_leaves, empty_leaf_queue, remove_virtual_losses
+from hexlit.search.simulate import (
+    add_virtual_loss,
+    advance_leaves,
+    empty_leaf_queue,
+    remove_virtual_losses,
+)
 from hexlit.search.tree import Tree
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
@@ -37,10 +42,17 @@ def root_move(tree: Tree, node: int) -> int:
 @pytest.mark.row("E7")
 @pytest.mark.parametrize("root_batch", [False, True])
 @either
-def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, root_batch: bool) -> None:
+def test_the_compiled_search_visits_what_plain_python_visits(
+    algorithm: str, root_batch: bool
+) -> None:
     """In as many calls of the evaluator, with and without the swap rule."""
     random = np.random.default_rng(61)
-    games = [*random_games(seed=61, count=25), *random_games(seed=62, count=15, swap=True), Game(2), Game(2, moves=[1])]
+    games = [
+        *random_games(seed=61, count=25),
+        *random_games(seed=62, count=15, swap=True),
+        Game(2),
+        Game(2, moves=[1]),
+    ]
     for number, game in enumerate(games):
         variant = VARIANTS[algorithm][number % len(VARIANTS[algorithm])]
         simulations, leaves = int(random.integers(1, 130)), int(random.choice([2, 3, 8, 20]))
@@ -65,7 +77,9 @@ def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, roo
 def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> None:
     """Exactly."""
     for number, game in enumerate(random_games(seed=63, count=30, swap=True)):
-        config = replace(VARIANTS[algorithm][number % len(VARIANTS[algorithm])], simulations=3 * number + 1)
+        config = replace(
+            VARIANTS[algorithm][number % len(VARIANTS[algorithm])], simulations=3 * number + 1
+        )
         search = begun(game, config)
         batch = empty_leaf_queue(1, 1, config.simulations + 1)
         rules = search.params, search.geometry
@@ -100,7 +114,9 @@ def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> No
 @pytest.mark.row("E6")
 @either
 def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
-    """Visits and sums of values are what they were, bit by bit, however the ways of the leaves overlap."""
+    """Visits and sums of values are what they were,
+    bit by bit, however the ways of the leaves overlap.
+    """
     search = begun(Game(5, moves=[12]), SearchConfig(algorithm, 300))
     while search.advance():
         search.evaluate(KeyedEvaluator(salt=b"thirds"))
@@ -115,7 +131,9 @@ def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
     added = tree.node["value_sum"][0] - before["value_sum"][0]
     assert added[virtual] == pytest.approx(batch.waiting[0][virtual], abs=1e-4)
     root, root_before = tree.node[0, 0], before[0, 0]
-    assert root["value_sum"] / root["visits"] == pytest.approx(root_before["value_sum"] / root_before["visits"])
+    assert root["value_sum"] / root["visits"] == pytest.approx(
+        root_before["value_sum"] / root_before["visits"]
+    )
     remove_virtual_losses(tree, batch, 0)
     assert np.array_equal(tree.node, before)
     assert not batch.waiting.any()
@@ -125,11 +143,15 @@ def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
 @pytest.mark.parametrize("leaves", [2, 5, 16, 32])
 def test_root_batching_changes_nothing_under_sequential_halving(leaves: int) -> None:
     """Visits, move, policy and value are exactly those of the search without batches."""
-    for number, game in enumerate([Game(5), Game(5, moves=[12]), *random_games(seed=65, count=30, swap=True)]):
+    for number, game in enumerate(
+        [Game(5), Game(5, moves=[12]), *random_games(seed=65, count=30, swap=True)]
+    ):
         considered = (16, 3, 8, 5)[number % 4]
         config = SearchConfig("gumbel", 11 * number + 5, gumbel=GumbelConfig(considered=considered))
         plain = search_games([game], config, KeyedEvaluator())
-        batched = search_games([game], replace(config, leaves=leaves, root_batch=True), KeyedEvaluator())
+        batched = search_games(
+            [game], replace(config, leaves=leaves, root_batch=True), KeyedEvaluator()
+        )
         assert_identical(batched, plain)
 
 

@@ -28,7 +28,9 @@ class Counting(KeyedEvaluator):
     calls: int = 0
     fails: int = -1
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         self.calls += 1
         if self.calls == self.fails:
             raise RuntimeError("out of order")
@@ -60,7 +62,8 @@ def read_tree(tree: Tree, node: int = 0) -> dict[str, Any]:
     return {name: record[name].item() for name in names} | {
         "untried": tree.policy[0, node].tolist() if not record["terminal"] else [],
         "children": [
-            (int(tree.node[0, c]["action"]), float(tree.node[0, c]["prior"]), read_tree(tree, c)) for c in children
+            (int(tree.node[0, c]["action"]), float(tree.node[0, c]["prior"]), read_tree(tree, c))
+            for c in children
         ],
     }
 
@@ -95,7 +98,9 @@ def test_from_an_empty_tree_it_finds_exactly_what_the_search_of_many_games_finds
         search = LiveSearch(config, KeyedEvaluator(), size=game.size, swap=swap)
         assert search.rows == leaves
         go_to(search, game)
-        assert_identical(search.run(config.simulations), search_games([game], config, KeyedEvaluator()))
+        assert_identical(
+            search.run(config.simulations), search_games([game], config, KeyedEvaluator())
+        )
         assert_sound(search)
 
 
@@ -103,10 +108,16 @@ def test_from_an_empty_tree_it_finds_exactly_what_the_search_of_many_games_finds
 @pytest.mark.parametrize("plies", [1, 2, 3])
 @pytest.mark.parametrize("swap", [False, True])
 @either
-def test_the_tree_below_the_moves_played_is_kept_as_it_was(algorithm: str, swap: bool, plies: int) -> None:
-    """Visits, values, priors and the order of children; the root's own priors are those of a new search."""
+def test_the_tree_below_the_moves_played_is_kept_as_it_was(
+    algorithm: str, swap: bool, plies: int
+) -> None:
+    """Visits, values, priors and the order of children;
+    the root's own priors are those of a new search.
+    """
     for game in random_games(seed=21 + plies, count=12, sizes=(4, 5), swap=swap):
-        search = LiveSearch(SearchConfig(algorithm, 150), KeyedEvaluator(), size=game.size, swap=swap)
+        search = LiveSearch(
+            SearchConfig(algorithm, 150), KeyedEvaluator(), size=game.size, swap=swap
+        )
         go_to(search, game)
         search.run(150)
         line = search.principal_variation()[:plies]
@@ -122,7 +133,9 @@ def test_the_tree_below_the_moves_played_is_kept_as_it_was(algorithm: str, swap:
         go_to(search, after)
         assert read_tree(tree_of(search)) == before
         assert_sound(search)
-        fresh = LiveSearch(SearchConfig(algorithm, 150), KeyedEvaluator(), size=game.size, swap=swap)
+        fresh = LiveSearch(
+            SearchConfig(algorithm, 150), KeyedEvaluator(), size=game.size, swap=swap
+        )
         go_to(fresh, after)
         fresh.run(1)
         assert np.array_equal(tree_of(search).root_policy, tree_of(fresh).root_policy)
@@ -153,13 +166,18 @@ def test_a_kept_tree_goes_on_as_if_it_had_been_searched_from_its_root(algorithm:
         go_to(fresh, after)
         assert_identical(search.run(kept + 50), fresh.run(kept + 50))
         if algorithm == "puct":
-            assert_identical(search.run(1), search_games([after], SearchConfig("puct", kept + 51), KeyedEvaluator()))
+            assert_identical(
+                search.run(1),
+                search_games([after], SearchConfig("puct", kept + 51), KeyedEvaluator()),
+            )
 
 
 @pytest.mark.row("E5")
 @pytest.mark.parametrize("leaves", [1, 3])
 def test_sequential_halving_spreads_what_is_missing_over_a_kept_tree(leaves: int) -> None:
-    """Turns follow the plan for the missing simulations, whatever visits there are; values count from the start."""
+    """Turns follow the plan for the missing simulations,
+    whatever visits there are; values count from the start.
+    """
     for game in random_games(seed=24, count=25, sizes=(4,)):
         config = SearchConfig("gumbel", 200, gumbel=GumbelConfig(considered=6), leaves=leaves)
         search = LiveSearch(config, KeyedEvaluator(), size=4)
@@ -168,7 +186,9 @@ def test_sequential_halving_spreads_what_is_missing_over_a_kept_tree(leaves: int
         if after.winner:
             continue
         go_to(search, after)
-        kept = dict.fromkeys(after.legal_moves(), 0) | {c.action: c.visits for c in search.candidates()}
+        kept = dict.fromkeys(after.legal_moves(), 0) | {
+            c.action: c.visits for c in search.candidates()
+        }
         best = search.run(1, until=lambda: True).policy[0].argmax() if sum(kept.values()) else None
         go_to(search, after)
         missing = 40
@@ -187,7 +207,9 @@ def test_sequential_halving_spreads_what_is_missing_over_a_kept_tree(leaves: int
 def test_the_swap_is_followed_in_the_tree(algorithm: str) -> None:
     """The stone changes its colour and its place."""
     opening = Game(3, swap=True, moves=[1])
-    search = LiveSearch(SearchConfig(algorithm, 200), KeyedEvaluator(swap_weight=100.0), size=3, swap=True)
+    search = LiveSearch(
+        SearchConfig(algorithm, 200), KeyedEvaluator(swap_weight=100.0), size=3, swap=True
+    )
     go_to(search, opening)
     search.run(200)
     visits = {candidate.action: candidate.visits for candidate in search.candidates()}
@@ -200,7 +222,11 @@ def test_the_swap_is_followed_in_the_tree(algorithm: str) -> None:
 def test_a_position_that_does_not_follow_starts_anew(algorithm: str) -> None:
     """A move taken back, another game, the other player to move, another ply."""
     config, game = SearchConfig(algorithm, 60), Game(4, swap=True, moves=[5, 6])
-    others = [Game(4, swap=True, moves=[5]), Game(4, swap=True, moves=[1, 6, 9]), Game(4, swap=True)]
+    others = [
+        Game(4, swap=True, moves=[5]),
+        Game(4, swap=True, moves=[1, 6, 9]),
+        Game(4, swap=True),
+    ]
     for other in others:
         search = LiveSearch(config, KeyedEvaluator(), size=4, swap=True)
         go_to(search, game)
@@ -236,7 +262,9 @@ def after_calls(evaluator: Counting, calls: int) -> Callable[[], bool]:
 @pytest.mark.parametrize("leaves", [1, 4])
 @pytest.mark.parametrize("calls", [0, 1, 2, 7, 20])
 @either
-def test_a_search_that_is_told_to_stop_asks_the_evaluator_no_more(algorithm: str, calls: int, leaves: int) -> None:
+def test_a_search_that_is_told_to_stop_asks_the_evaluator_no_more(
+    algorithm: str, calls: int, leaves: int
+) -> None:
     """Beyond the position itself, which is always evaluated; what it has is a result."""
     evaluator = Counting()
     search = LiveSearch(SearchConfig(algorithm, 100, leaves=leaves), evaluator, size=4)
@@ -253,7 +281,9 @@ def test_a_search_that_is_told_to_stop_asks_the_evaluator_no_more(algorithm: str
 
 
 @either
-def test_a_position_that_was_only_evaluated_has_the_policy_of_the_evaluator_on_the_board(algorithm: str) -> None:
+def test_a_position_that_was_only_evaluated_has_the_policy_of_the_evaluator_on_the_board(
+    algorithm: str,
+) -> None:
     game = Game(4, moves=[5])
     search = LiveSearch(SearchConfig(algorithm, 100), KeyedEvaluator(), size=4)
     go_to(search, game)
@@ -271,7 +301,9 @@ def test_a_position_that_was_only_evaluated_has_the_policy_of_the_evaluator_on_t
 
 @either
 def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str) -> None:
-    search = LiveSearch(SearchConfig(algorithm, 32), UniformEvaluator(), size=7, most_bytes=3000 * (48 + 4 * 49))
+    search = LiveSearch(
+        SearchConfig(algorithm, 32), UniformEvaluator(), size=7, most_bytes=3000 * (48 + 4 * 49)
+    )
     fresh = search.full
     result = search.run(10**6)
     searched = search.full
@@ -283,9 +315,13 @@ def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str) -> None:
 
 @pytest.mark.row("E5")
 @either
-def test_the_principal_variation_is_a_legal_line_that_starts_with_the_move_played(algorithm: str) -> None:
+def test_the_principal_variation_is_a_legal_line_that_starts_with_the_move_played(
+    algorithm: str,
+) -> None:
     for game in random_games(seed=30, count=20, swap=True):
-        search = LiveSearch(SearchConfig(algorithm, 120), KeyedEvaluator(), size=game.size, swap=True)
+        search = LiveSearch(
+            SearchConfig(algorithm, 120), KeyedEvaluator(), size=game.size, swap=True
+        )
         go_to(search, game)
         result = search.run(120)
         line = search.principal_variation()
@@ -299,10 +335,14 @@ def test_the_principal_variation_is_a_legal_line_that_starts_with_the_move_playe
 
 @pytest.mark.parametrize("fails", [1, 2, 9])
 @either
-def test_an_evaluator_that_fails_leaves_a_position_that_can_be_searched(algorithm: str, fails: int) -> None:
+def test_an_evaluator_that_fails_leaves_a_position_that_can_be_searched(
+    algorithm: str, fails: int
+) -> None:
     evaluator, game = Counting(fails=fails), Game(4, moves=[5])
     search = LiveSearch(SearchConfig(algorithm, 30), evaluator, size=4)
     go_to(search, game)
     with pytest.raises(RuntimeError, match="out of order"):
         search.run(30)
-    assert_identical(search.run(30), search_games([game], SearchConfig(algorithm, 30), KeyedEvaluator()))
+    assert_identical(
+        search.run(30), search_games([game], SearchConfig(algorithm, 30), KeyedEvaluator())
+    )

@@ -21,7 +21,9 @@ def assert_same(game: Game, config: SearchConfig, seed: int | None = None) -> No
         k = np.uint64(key(seed, 0, len(game.moves), NOISE))
         gumbels = np.array([gumbel(k, action) for action in range(game.size**2 + game.swap)])
     expected = reference.search(game, config, evaluator, gumbels)
-    found = search_games([game], config, evaluator, noise=0.0 if seed is None else 1.0, seed=seed or 0)
+    found = search_games(
+        [game], config, evaluator, noise=0.0 if seed is None else 1.0, seed=seed or 0
+    )
     assert found.visits[0].tolist() == expected.visits, (game.size, game.moves, config)
     assert found.action[0] == expected.action
     assert found.policy[0] == pytest.approx(expected.policy, abs=2e-5)
@@ -33,9 +35,13 @@ def assert_same(game: Game, config: SearchConfig, seed: int | None = None) -> No
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, swap: bool) -> None:
-    """Identical visit counts on random positions of sizes 3 to 5, 1 to 64 simulations, all settings."""
+    """Identical visit counts on random positions of sizes 3 to 5,
+    1 to 64 simulations, all settings.
+    """
     random = np.random.default_rng(len(algorithm))
-    for number, game in enumerate(random_games(seed=number_of(algorithm, swap), count=120, swap=swap)):
+    for number, game in enumerate(
+        random_games(seed=number_of(algorithm, swap), count=120, swap=swap)
+    ):
         variant = VARIANTS[algorithm][number % len(VARIANTS[algorithm])]
         assert_same(game, replace(variant, simulations=int(random.integers(1, 65))))
 
@@ -55,5 +61,11 @@ def test_gumbel_noise_at_the_root_is_that_of_the_key() -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_small_boards_searched_through_to_the_end_agree_too(algorithm: str) -> None:
     """Trees with many fully tried nodes and many decided games."""
-    for game in [Game(2), Game(2, swap=True), Game(2, moves=[1]), Game(3, moves=[4, 0]), Game(3, swap=True, moves=[4])]:
+    for game in [
+        Game(2),
+        Game(2, swap=True),
+        Game(2, moves=[1]),
+        Game(3, moves=[4, 0]),
+        Game(3, swap=True, moves=[4]),
+    ]:
         assert_same(game, SearchConfig(algorithm, simulations=150))

@@ -28,8 +28,12 @@ def made(algorithm: str, size: int, swap: bool, games: int, simulations: int) ->
     return TreeSearch(SearchConfig(algorithm, simulations), size=size, games=games, swap=swap)
 
 
-def _run(search: TreeSearch, positions: Positions, evaluator: Evaluator | None = None) -> SearchResult:
-    return search.run(positions.cells, positions.to_move, evaluator or KeyedEvaluator(), ply=positions.ply)
+def _run(
+    search: TreeSearch, positions: Positions, evaluator: Evaluator | None = None
+) -> SearchResult:
+    return search.run(
+        positions.cells, positions.to_move, evaluator or KeyedEvaluator(), ply=positions.ply
+    )
 
 
 @every_algorithm
@@ -43,8 +47,12 @@ def test_visits_sum_to_the_simulations_and_fall_on_legal_moves(algorithm: str) -
             result = _run(made(algorithm, 4, swap, 12, simulations), positions)
             illegal = ~positions.legal(16 + swap)
             place = f"{simulations} simulations, swap={swap}"
-            assert (result.visits.sum(axis=1) == simulations).all(), f"{place}: visits {result.visits.sum(axis=1)}"
-            assert np.allclose(result.policy.sum(axis=1), 1, atol=1e-5), f"{place}: a policy does not sum to 1"
+            assert (result.visits.sum(axis=1) == simulations).all(), (
+                f"{place}: visits {result.visits.sum(axis=1)}"
+            )
+            assert np.allclose(result.policy.sum(axis=1), 1, atol=1e-5), (
+                f"{place}: a policy does not sum to 1"
+            )
             assert (np.abs(result.value) <= 1).all(), f"{place}: values {result.value}"
             assert not result.visits[illegal].any(), f"{place}: an illegal move was visited"
             assert not result.policy[illegal].any(), f"{place}: an illegal move has a probability"
@@ -55,7 +63,9 @@ def test_visits_sum_to_the_simulations_and_fall_on_legal_moves(algorithm: str) -
 @every_algorithm
 @pytest.mark.row("A25")
 @pytest.mark.row("E5")
-def test_a_position_and_its_colour_exchanged_mirror_image_have_mirrored_results(algorithm: str) -> None:
+def test_a_position_and_its_colour_exchanged_mirror_image_have_mirrored_results(
+    algorithm: str,
+) -> None:
     """Exactly, noise at the root included."""
     cells, to_move, _ = random_positions(5, 20, 4)
     search = made(algorithm, 5, False, 20, 50)
@@ -63,7 +73,10 @@ def test_a_position_and_its_colour_exchanged_mirror_image_have_mirrored_results(
     mirrored = search.run(exchange_colours(cells), -to_move, KeyedEvaluator(), noise=1.0)
     there = geometry(5).transposed[np.arange(25)]
     expected = SearchResult(
-        plain.policy[:, there], geometry(5).transposed[plain.action], plain.value, plain.visits[:, there]
+        plain.policy[:, there],
+        geometry(5).transposed[plain.action],
+        plain.value,
+        plain.visits[:, there],
     )
     assert_identical(mirrored, expected)
 
@@ -129,13 +142,17 @@ def test_a_decided_position_is_refused(algorithm: str) -> None:
 @pytest.mark.row("A25")
 @pytest.mark.row("E5")
 def test_values_are_those_of_the_player_to_move(algorithm: str) -> None:
-    """A child's value enters its parent negated, once: White is lost after a stone in the middle of 3x3, and wins
-    after one in the sharp corner.
+    """A child's value enters its parent negated, once: White is lost after a stone in the middle of
+    3x3, and wins after one in the sharp corner.
     """
     cells, to_move = np.eye(9, dtype=np.int8)[[0, 4]], np.full(2, -1, np.int8)
     positions = Positions(cells, to_move, np.zeros(2, np.bool_))
-    corner, middle = _run(made(algorithm, 3, False, 2, 400), positions, RolloutEvaluator(16)).value.tolist()
-    assert middle < 0 < corner, f"White's value is {corner:.2f} after the corner, {middle:.2f} after the middle"
+    corner, middle = _run(
+        made(algorithm, 3, False, 2, 400), positions, RolloutEvaluator(16)
+    ).value.tolist()
+    assert middle < 0 < corner, (
+        f"White's value is {corner:.2f} after the corner, {middle:.2f} after the middle"
+    )
 
 
 @pytest.fixture
@@ -153,7 +170,9 @@ def test_the_number_of_threads_changes_nothing(algorithm: str, all_threads: int)
     results = []
     for threads in (1, 2):
         use_threads(threads)
-        results.append(search_games(games, SearchConfig(algorithm, 40), RolloutEvaluator(4), noise=1.0, seed=3))
+        results.append(
+            search_games(games, SearchConfig(algorithm, 40), RolloutEvaluator(4), noise=1.0, seed=3)
+        )
     assert_identical(*results)
 
 
@@ -165,7 +184,9 @@ class Spoiled(KeyedEvaluator):
     where: str = "value"
     number: float = math.nan
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         super().evaluate(planes, policy, value)
         self.call -= 1
         if self.call < 0:
@@ -207,7 +228,9 @@ def test_positions_that_are_none_are_refused(
 def test_the_nodes_of_a_tree_have_the_visits_of_the_board_whoever_moves(moves: list[int]) -> None:
     game = Game(4, moves=moves)
     search = made("gumbel", 4, False, 1, 80)
-    result = search.run(np.array([game.cells], np.int8), np.array([game.to_move], np.int8), RolloutEvaluator())
+    result = search.run(
+        np.array([game.cells], np.int8), np.array([game.to_move], np.int8), RolloutEvaluator()
+    )
     root, nodes = search.root(), 1
     assert {child.action: child.visits for child in root.children} == {
         action: count for action, count in enumerate(result.visits[0].tolist()) if count
@@ -216,10 +239,14 @@ def test_the_nodes_of_a_tree_have_the_visits_of_the_board_whoever_moves(moves: l
     while waiting:
         node, taken = waiting.pop()
         nodes += 1
-        assert [child.visits for child in node.children] == sorted((c.visits for c in node.children), reverse=True)
+        assert [child.visits for child in node.children] == sorted(
+            (c.visits for c in node.children), reverse=True
+        )
         assert not taken & {child.action for child in node.children}
         waiting += [(child, taken | {child.action}) for child in node.children]
     assert nodes == int(search.tree.game["nodes"][0])
     best = root.children[0]
     answers = sum(child.value * child.visits for child in best.children)
-    assert best.value * best.visits == pytest.approx(-answers, abs=1.01)  # but for its own evaluation
+    assert best.value * best.visits == pytest.approx(
+        -answers, abs=1.01
+    )  # but for its own evaluation

@@ -21,14 +21,20 @@ class Exact:
     def __init__(self) -> None:
         self.solver = ExactSolver(SIZE)
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         fill_uniform(planes, policy)
         for row, position in enumerate(planes):
-            value[row] = 0.98 if self.solver.wins((position[OWN] - position[OPPONENT]).ravel(), 1) else -0.98
+            value[row] = (
+                0.98 if self.solver.wins((position[OWN] - position[OPPONENT]).ravel(), 1) else -0.98
+            )
 
 
 def plies_of_a_game(seed: int, *, winner: bool) -> int:
-    """Length of a game from a random opening between a search and random moves, or a search and exact ones."""
+    """Length of a game from a random opening between a search and random moves,
+    or a search and exact ones.
+    """
     search, exact = TreeSearch(SearchConfig(simulations=24), size=SIZE, games=1), Exact()
     random = np.random.default_rng(seed)
     board = GameBoard(SIZE, moves=random.permutation(SIZE * SIZE)[:2].tolist())
@@ -49,7 +55,9 @@ def plies_of_a_game(seed: int, *, winner: bool) -> int:
 
 
 @pytest.mark.parametrize("winner", [True, False])
-def test_a_decided_game_is_won_sooner_and_lost_later(winner: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decided_game_is_won_sooner_and_lost_later(
+    winner: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen = [plies_of_a_game(seed, winner=winner) for seed in range(20)]
     monkeypatch.setattr(module, "_DECIDED", 2.0)  # no position is
     drifting = [plies_of_a_game(seed, winner=winner) for seed in range(20)]

@@ -32,13 +32,19 @@ def wins_in_two(game: Game) -> set[int]:
 
 @cache
 def positions(kind: str, count: int = 12) -> tuple[Game, ...]:
-    """Games on 4×4: the mover `wins` at once, wins `in two`, or is `lost` because two wins threaten it."""
+    """Games on 4×4: the mover `wins` at once, wins `in two`,
+    or is `lost` because two wins threaten it.
+    """
     random = np.random.default_rng(len(kind))
     found: list[Game] = []
     while len(found) < count:
         game = random_game(random, 4, int(random.integers(3, 10)))
         wins, threats = immediate_wins(game, game.to_move), immediate_wins(game, -game.to_move)
-        is_kind = {"wins": bool(wins), "in two": bool(wins_in_two(game)), "lost": not wins and len(threats) >= 2}
+        is_kind = {
+            "wins": bool(wins),
+            "in two": bool(wins_in_two(game)),
+            "lost": not wins and len(threats) >= 2,
+        }
         if is_kind[kind]:
             found.append(game)
     return tuple(found)
@@ -59,9 +65,15 @@ def test_a_forced_win_in_one_is_played(algorithm: str) -> None:
 
 
 @pytest.mark.row("E5")
-@pytest.mark.parametrize(("evaluator", "simulations"), [(RolloutEvaluator(8), 400), (UniformEvaluator(), 4000)])
-def test_a_forced_win_in_two_is_found(algorithm: str, evaluator: Evaluator, simulations: int) -> None:
-    """By rules alone with many simulations, sooner with playouts; the exact solver agrees that the move wins."""
+@pytest.mark.parametrize(
+    ("evaluator", "simulations"), [(RolloutEvaluator(8), 400), (UniformEvaluator(), 4000)]
+)
+def test_a_forced_win_in_two_is_found(
+    algorithm: str, evaluator: Evaluator, simulations: int
+) -> None:
+    """By rules alone with many simulations, sooner with playouts;
+    the exact solver agrees that the move wins.
+    """
     games, solver = list(positions("in two")), ExactSolver(4, rows=1 << 12)
     result = search_games(games, config_of(algorithm, simulations), evaluator)
     for row, game in enumerate(games):

@@ -12,12 +12,16 @@ from hexlit.selfplay.sources import GameReader
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
-_FOLDERS = [os.environ.get("HEXLIT_GAMES"), str(Path(__file__).parents[2].parent / "shared" / "data")]
+_FOLDERS = [
+    os.environ.get("HEXLIT_GAMES"),
+    str(Path(__file__).parents[2].parent / "shared" / "data"),
+]
 DATA = next((Path(folder) for folder in _FOLDERS if folder and Path(folder).is_dir()), None)
 """Real games, where they are at hand."""
 
 
-# On a board of 10x10 in Wolve's words: a game that Black connects down column e, and the same turned by 180 degrees.
+# On a board of 10x10 in Wolve's words: a game that Black connects down column e, and the same
+# turned by 180 degrees.
 _CELLS = [f"{column}{row}" for row in range(1, 11) for column in "ea"][:-1]
 _TURNED = [f"{column}{row}" for row in range(10, 0, -1) for column in "fj"][:-1]
 
@@ -35,7 +39,12 @@ UNFINISHED = wolve_line(_CELLS[:6])
 
 def record(moves: str, size: int = 3, **fields: object) -> GameRecord:
     """An unfinished game of `moves`."""
-    standard: dict[str, object] = {"game_id": 1, "swap": False, "winner": 0, "ending": Ending.UNFINISHED}
+    standard: dict[str, object] = {
+        "game_id": 1,
+        "swap": False,
+        "winner": 0,
+        "ending": Ending.UNFINISHED,
+    }
     cells = np.array(parse_moves(moves, size), np.int16)
     return GameRecord(**{**standard, **fields}, size=size, moves=cells)  # type: ignore[arg-type]
 

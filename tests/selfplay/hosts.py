@@ -1,4 +1,6 @@
-"""Evaluators for worker processes of the tests; a module, so that a started process can import it."""
+"""Evaluators for worker processes of the tests;
+a module, so that a started process can import it.
+"""
 
 import os
 import time
@@ -13,12 +15,16 @@ from hexlit.testing.stand_ins import KeyedEvaluator
 
 
 class KeyedHost:
-    """A `NetworkHost` that takes bytes for weights, the salt of a `KeyedEvaluator`: `die` ends the process, `fail` and
-    `refuse` raise.
+    """A `NetworkHost` that takes bytes for weights, the salt of a `KeyedEvaluator`: `die` ends the
+    process, `fail` and `refuse` raise.
     """
 
     def refreshed(self, weights: Any) -> Evaluator:
-        return Trap(weights) if weights in (b"die", b"fail", b"refuse") else KeyedEvaluator(salt=weights)
+        return (
+            Trap(weights)
+            if weights in (b"die", b"fail", b"refuse")
+            else KeyedEvaluator(salt=weights)
+        )
 
 
 class LargeHost(KeyedHost):
@@ -29,7 +35,9 @@ class LargeHost(KeyedHost):
 
 
 class PatientHost(KeyedHost):
-    """As `KeyedHost`, whose evaluators take a while and no processor time, as a network on a GPU does."""
+    """As `KeyedHost`, whose evaluators take a while and no processor time,
+    as a network on a GPU does.
+    """
 
     def __init__(self, seconds: float) -> None:
         """`seconds` are those of a call."""
@@ -44,7 +52,9 @@ class Patient:
         self.inner = inner
         self.seconds = seconds
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         time.sleep(self.seconds)
         self.inner.evaluate(planes, policy, value)
 
@@ -53,10 +63,16 @@ class Trap:
     def __init__(self, weights: bytes) -> None:
         self.weights = weights
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         if self.weights == b"die":
             os._exit(7)
-        raise UsageError("no such thing") if self.weights == b"refuse" else ArithmeticError("the network broke")
+        raise (
+            UsageError("no such thing")
+            if self.weights == b"refuse"
+            else ArithmeticError("the network broke")
+        )
 
 
 class AnyHost:

@@ -1,4 +1,6 @@
-"""Opens a store of games as a process of its own, and prints what it saw: started by test_dataset.py."""
+"""Opens a store of games as a process of its own,
+and prints what it saw: started by test_dataset.py.
+"""
 
 import hashlib
 import json
@@ -14,7 +16,9 @@ from hexlit.selfplay.dataset import GamePositions, GameRows, read_flat_games
 
 
 def main(store: Path, cache: Path, start: float) -> None:
-    """Wait until `start` (seconds of `time.time`), so that several of these ask at once; building takes a while."""
+    """Wait until `start` (seconds of `time.time`),
+    so that several of these ask at once; building takes a while.
+    """
     built = 0
 
     def slowly(*arguments: Any, **settings: Any) -> Any:
@@ -40,7 +44,9 @@ def main(store: Path, cache: Path, start: float) -> None:
                 "arrays": arrays,
                 "batches": batches.hexdigest(),
                 "memmap": all(isinstance(array.base, np.memmap) for array in positions.flat),
-                "mapped": str(positions.folder / "moves.npy") in maps.read_text() if maps.exists() else True,
+                "mapped": str(positions.folder / "moves.npy") in maps.read_text()
+                if maps.exists()
+                else True,
             }
         )
     )

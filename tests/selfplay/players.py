@@ -19,7 +19,9 @@ Games = dict[int, GameRecord]
 def workplace() -> PlayerSettings:
     """Eight games at once on 3x3 with cheap searches; weights are bytes, see `KeyedHost`."""
     config = SelfPlayConfig(fast_simulations=2, opening_plies=4)
-    return PlayerSettings(GamesSettings(config, SearchConfig(simulations=6), size=3, games=8, seed=4), KeyedHost)
+    return PlayerSettings(
+        GamesSettings(config, SearchConfig(simulations=6), size=3, games=8, seed=4), KeyedHost
+    )
 
 
 class SelfPlayerTests:
@@ -37,8 +39,12 @@ class SelfPlayerTests:
         for game in found.values():
             board = GameBoard(game.size, swap=game.swap, moves=game.moves.tolist())
             if game.ending == Ending.CONNECTED:
-                assert board.winner == game.winner, f"game {game.game_id}: the board has another winner"
-            assert np.allclose(game.policies.astype(np.float32).sum(1), 1, atol=1e-2), "a policy does not sum to 1"
+                assert board.winner == game.winner, (
+                    f"game {game.game_id}: the board has another winner"
+                )
+            assert np.allclose(game.policies.astype(np.float32).sum(1), 1, atol=1e-2), (
+                "a policy does not sum to 1"
+            )
 
     def test_the_games_are_those_of_one_process(self) -> None:
         """The place of play changes nothing but the speed."""
@@ -47,8 +53,12 @@ class SelfPlayerTests:
         common = found.keys() & alone.keys()
         assert len(common) > 15, f"only {len(common)} games in common with one process"
         for game in common:
-            assert np.array_equal(found[game].moves, alone[game].moves), f"game {game} is another one"
-            assert np.array_equal(found[game].policies, alone[game].policies), f"game {game}: another policy"
+            assert np.array_equal(found[game].moves, alone[game].moves), (
+                f"game {game} is another one"
+            )
+            assert np.array_equal(found[game].policies, alone[game].policies), (
+                f"game {game}: another policy"
+            )
 
     def test_a_snapshot_repeats_what_followed_it(self) -> None:
         """Games, positions and evaluations, whatever the timing."""
@@ -73,7 +83,9 @@ class SelfPlayerTests:
         _, first, _ = self._played(b"a")
         _, other, _ = self._played(b"b")
         common = first.keys() & other.keys()
-        assert any(_moves(first)[game] != _moves(other)[game] for game in common), "other weights play the same games"
+        assert any(_moves(first)[game] != _moves(other)[game] for game in common), (
+            "other weights play the same games"
+        )
         versions = Counter(game.network_version for game in first.values())
         assert set(versions) == {0, 1}, f"network versions {versions}: 0 before the round, 1 in it"
         assert versions[0] <= workplace().settings.games
@@ -94,7 +106,9 @@ class SelfPlayerTests:
 def played(player: SelfPlayer, positions: int, weights: Any = b"a") -> tuple[Games, SelfPlayCounts]:
     """The games, by number, of a round of `positions` positions, and its counts."""
     games: list[GameRecord] = []
-    counts = player.play(RoundRequest(weights, positions, 1, on_games=lambda records, _: games.extend(records)))
+    counts = player.play(
+        RoundRequest(weights, positions, 1, on_games=lambda records, _: games.extend(records))
+    )
     found = {game.game_id: game for game in games}
     assert len(found) == len(games), "one game was played twice"
     return found, counts

@@ -1,4 +1,6 @@
-"""Random recorded games of every kind, and what is to be learned from one of their positions, by the plain board."""
+"""Random recorded games of every kind,
+and what is to be learned from one of their positions, by the plain board.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,13 +18,19 @@ Position = tuple[bytes, bytes, float]
 
 
 def random_game(number: int, size: int, *, swaps: bool = False) -> GameRecord:
-    """Every third with an opening, every fourth resigned, some of the others swapped; they differ in their length."""
+    """Every third with an opening, every fourth resigned,
+    some of the others swapped; they differ in their length.
+    """
     random = np.random.default_rng([number, size])
     board = GameBoard(size, swap=True)
     resigns = int(random.integers(3, 2 * size)) if number % 4 == 0 else size**2 + 1
     while not board.winner and len(board.moves) < resigns:
         swap = swaps and number % 2 == 1 and board.may_swap
-        board.play(size**2 if swap else int(random.choice([move for move in board.legal_moves() if move < size**2])))
+        board.play(
+            size**2
+            if swap
+            else int(random.choice([move for move in board.legal_moves() if move < size**2]))
+        )
     winner = board.winner or -board.to_move
     return GameRecord(
         game_id=number,
@@ -35,7 +43,9 @@ def random_game(number: int, size: int, *, swaps: bool = False) -> GameRecord:
     )
 
 
-def random_games(count: int, size: int = 4, *, swaps: bool = False, first: int = 0) -> list[GameRecord]:
+def random_games(
+    count: int, size: int = 4, *, swaps: bool = False, first: int = 0
+) -> list[GameRecord]:
     return [random_game(first + number, size, swaps=swaps) for number in range(count)]
 
 
@@ -55,9 +65,13 @@ def save(folder: Path, records: Iterable[GameRecord], *, parts: int = 1) -> Path
     return folder
 
 
-def opened(folder: Path, size: int = 4, *, swap: bool = False, claimed_results: bool = False) -> GamePositions:
+def opened(
+    folder: Path, size: int = 4, *, swap: bool = False, claimed_results: bool = False
+) -> GamePositions:
     cache = folder.parent / "cache"
-    return GamePositions.open(folder, size=size, swap=swap, cache=cache, claimed_results=claimed_results)
+    return GamePositions.open(
+        folder, size=size, swap=swap, cache=cache, claimed_results=claimed_results
+    )
 
 
 def plies_of(record: GameRecord, *, swap: bool) -> range:
@@ -83,7 +97,9 @@ def expected(record: GameRecord, ply: int, *, swap: bool, turned: bool = False) 
     return planes.tobytes(), np.concatenate([cells.ravel(), policy[size**2 :]]).tobytes(), value
 
 
-def seen(positions: GamePositions, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> list[Position]:
+def seen(
+    positions: GamePositions, rows: NDArray[np.int64], turned: NDArray[np.bool_]
+) -> list[Position]:
     batch = positions.batch(rows, turned)
     return [
         (planes.tobytes(), policy.tobytes(), float(value))

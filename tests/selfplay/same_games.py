@@ -9,4 +9,7 @@ from hexlit.hex.record import GameRecord
 
 def same(one: GameRecord, other: GameRecord) -> bool:
     pairs = [(getattr(one, field.name), getattr(other, field.name)) for field in fields(GameRecord)]
-    return all(np.array_equal(mine, yours) if isinstance(mine, np.ndarray) else mine == yours for mine, yours in pairs)
+    return all(
+        np.array_equal(mine, yours) if isinstance(mine, np.ndarray) else mine == yours
+        for mine, yours in pairs
+    )

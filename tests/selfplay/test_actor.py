@@ -1,4 +1,6 @@
-"""Self-play: legal games with right winners and targets, the same whatever is played beside them."""
+"""Self-play: legal games with right winners and targets,
+the same whatever is played beside them.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -23,17 +25,25 @@ from tests.selfplay.same_games import same
 FULL, FAST = 12, 4
 SEARCH = SearchConfig(simulations=FULL)
 PUCT = SearchConfig(algorithm="puct", simulations=FULL)
-PLAY = SelfPlayConfig(fast_simulations=FAST, opening_plies=5, resign_threshold=0.6, resign_off_share=0.3)
+PLAY = SelfPlayConfig(
+    fast_simulations=FAST, opening_plies=5, resign_threshold=0.6, resign_off_share=0.3
+)
 
 
 class Digest:
-    """Judges a position by whole-number arithmetic on its own planes, so bit for bit alike in any batch."""
+    """Judges a position by whole-number arithmetic on its own planes,
+    so bit for bit alike in any batch.
+    """
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         flat = planes.reshape(len(planes), -1).astype(np.int64)
         digest = (flat * (np.arange(flat.shape[1]) ** 3 * 7919 + 13)).sum(1)
         actions = np.arange(policy.shape[1])
-        policy[:] = 1 + (digest[:, None] * 31 + actions * (digest[:, None] % 1009) + actions**2) % 97
+        policy[:] = (
+            1 + (digest[:, None] * 31 + actions * (digest[:, None] % 1009) + actions**2) % 97
+        )
         value[:] = ((digest * 2654435761) % 2001 - 1000) / np.float32(1000)
 
 
@@ -43,7 +53,9 @@ class BlackIsHappy:
     def __init__(self, margin: float) -> None:
         self.margin = margin
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         stones = planes[:, :2].sum((2, 3))
         policy.fill(1.0)
         value[:] = np.where(stones[:, 0] == stones[:, 1], self.margin, -self.margin)
@@ -52,7 +64,9 @@ class BlackIsHappy:
 class Leaning(Digest):
     """As `Digest`, on the whole in favour of Black."""
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         super().evaluate(planes, policy, value)
         stones = planes[:, :2].sum((2, 3))
         value *= np.float32(0.5)
@@ -71,7 +85,9 @@ def play(
     groups: int = 1,
     positions: int = 200,
 ) -> dict[int, GameRecord]:
-    actor = SelfPlay(GamesSettings(config, search, size=size, games=games, seed=seed, swap=swap, groups=groups))
+    actor = SelfPlay(
+        GamesSettings(config, search, size=size, games=games, seed=seed, swap=swap, groups=groups)
+    )
     return collect(actor, positions, evaluator)[0]
 
 
@@ -83,20 +99,26 @@ def collect(
     def on_games(batch: list[GameRecord], counts: SelfPlayCounts) -> None:
         records.extend(batch)
 
-    counts = actor.play(evaluator or Digest(), positions=positions, network_version=version, on_games=on_games)
+    counts = actor.play(
+        evaluator or Digest(), positions=positions, network_version=version, on_games=on_games
+    )
     found = {record.game_id: record for record in records}
     assert len(found) == len(records), "E9: one game was played twice"
     return found, counts
 
 
-def assert_common_games_alike(one: dict[int, GameRecord], other: dict[int, GameRecord], least: int = 10) -> None:
+def assert_common_games_alike(
+    one: dict[int, GameRecord], other: dict[int, GameRecord], least: int = 10
+) -> None:
     common = one.keys() & other.keys()
     assert len(common) >= least
     assert [game for game in sorted(common) if not same(one[game], other[game])] == []
 
 
 def replay(record: GameRecord) -> Iterator[Game]:
-    """The reference's game before every move and after the last; the reference refuses illegal moves."""
+    """The reference's game before every move and after the last;
+    the reference refuses illegal moves.
+    """
     game = Game(record.size, swap=record.swap)
     yield game
     for move in record.moves.tolist():
@@ -125,11 +147,15 @@ def test_games_are_legal_and_their_winner_is_confirmed_by_a_flood_fill(
 @pytest.mark.row("E1")
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 @pytest.mark.parametrize("swap", [False, True])
-def test_policies_sum_to_one_and_are_zero_on_illegal_actions(search: SearchConfig, swap: bool) -> None:
+def test_policies_sum_to_one_and_are_zero_on_illegal_actions(
+    search: SearchConfig, swap: bool
+) -> None:
     for record in play(search=search, swap=swap).values():
         assert record.policies.shape == (len(record.policy_plies), 16 + swap)
         legal = [set(game.legal_moves()) for game in replay(record)]
-        for ply, policy in zip(record.policy_plies.tolist(), record.policies.astype(np.float64), strict=True):
+        for ply, policy in zip(
+            record.policy_plies.tolist(), record.policies.astype(np.float64), strict=True
+        ):
             assert policy.sum() == pytest.approx(1, abs=0.005)  # float16
             assert (policy >= 0).all()
             assert set(np.flatnonzero(policy).tolist()) <= legal[ply]
@@ -137,8 +163,15 @@ def test_policies_sum_to_one_and_are_zero_on_illegal_actions(search: SearchConfi
 
 @pytest.mark.row("E1")
 def test_a_swap_is_played_at_ply_one_only_and_not_always() -> None:
-    records = play(size=3, swap=True, config=SelfPlayConfig(fast_simulations=FAST, opening_share=0.0), positions=400)
-    plies = Counter(ply for record in records.values() for ply in np.flatnonzero(record.moves == 9).tolist())
+    records = play(
+        size=3,
+        swap=True,
+        config=SelfPlayConfig(fast_simulations=FAST, opening_share=0.0),
+        positions=400,
+    )
+    plies = Counter(
+        ply for record in records.values() for ply in np.flatnonzero(record.moves == 9).tolist()
+    )
     assert set(plies) == {1}
     assert 0 < plies[1] < len(records)
 
@@ -160,7 +193,9 @@ def test_random_openings_are_bounded_undecided_and_never_targets() -> None:
 
 
 def test_openings_of_all_lengths_come_first_and_short_ones_later() -> None:
-    config = SelfPlayConfig(opening_share=1.0, opening_plies=6, opening_skew=9.0, opening_skew_after=3)
+    config = SelfPlayConfig(
+        opening_share=1.0, opening_plies=6, opening_skew=9.0, opening_skew_after=3
+    )
     games = SelfPlay(GamesSettings(config, SEARCH, size=4, games=8, seed=5))
     first, later = (collect(games, 600, version=epoch)[0].values() for epoch in (2, 3))
     assert np.mean([record.opening for record in first]) > 3
@@ -185,12 +220,16 @@ def test_the_counts_are_those_of_the_games() -> None:
     assert counts.games == len(records)
     assert counts.positions == sum(len(record.policy_plies) for record in records.values()) >= 200
     assert counts.moves == sum(len(record.moves) - record.opening for record in records.values())
-    assert counts.evaluations >= sum(int((record.simulations > 0).sum()) for record in records.values())
+    assert counts.evaluations >= sum(
+        int((record.simulations > 0).sum()) for record in records.values()
+    )
     assert 0 < counts.network_seconds < counts.seconds
 
 
 def would_give_up(record: GameRecord, threshold: float, plies: int) -> int:
-    """First player whose own values stay below -threshold for `plies` of its moves in a row, recomputed."""
+    """First player whose own values stay below -threshold
+    for `plies` of its moves in a row, recomputed.
+    """
     in_a_row = {1: 0, -1: 0}
     for ply in range(record.opening, len(record.moves)):
         colour = 1 if ply % 2 == 0 else -1
@@ -201,11 +240,19 @@ def would_give_up(record: GameRecord, threshold: float, plies: int) -> int:
 
 
 @pytest.mark.parametrize(("threshold", "plies"), [(0.5, 1), (0.3, 2), (0.05, 3)])
-def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(threshold: float, plies: int) -> None:
+def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(
+    threshold: float, plies: int
+) -> None:
     config = SelfPlayConfig(
-        fast_simulations=FAST, resign_threshold=threshold, resign_plies=plies, resign_off_share=0.3, opening_plies=3
+        fast_simulations=FAST,
+        resign_threshold=threshold,
+        resign_plies=plies,
+        resign_off_share=0.3,
+        opening_plies=3,
     )
-    records, counts = collect(SelfPlay(GamesSettings(config, SEARCH, size=5, games=16, seed=2)), 2000, Leaning())
+    records, counts = collect(
+        SelfPlay(GamesSettings(config, SEARCH, size=5, games=16, seed=2)), 2000, Leaning()
+    )
     for record in records.values():
         gives_up = would_give_up(record, threshold, plies)
         if record.may_resign:
@@ -214,7 +261,11 @@ def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(thres
             if record.ending is Ending.RESIGNED:
                 loser = 1 if len(record.moves) % 2 == 0 else -1  # the one to move
                 assert record.winner == -loser
-                own = [ply for ply in range(record.opening, len(record.moves)) if ply % 2 == len(record.moves) % 2]
+                own = [
+                    ply
+                    for ply in range(record.opening, len(record.moves))
+                    if ply % 2 == len(record.moves) % 2
+                ]
                 before = record.values[own][len(own) - (plies - 1) :]
                 assert (before < -threshold).all()
                 assert len(before) == plies - 1
@@ -225,18 +276,26 @@ def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(thres
     unresigned = [record for record in off if record.would_resign]
     assert 0.1 < len(off) / len(records) < 0.5
     assert counts.unresigned == len(unresigned) > 0
-    assert counts.false_resigns == sum(record.would_resign == record.winner for record in unresigned)
+    assert counts.false_resigns == sum(
+        record.would_resign == record.winner for record in unresigned
+    )
 
 
 def test_false_resignations_are_counted_where_the_evaluator_is_wrong() -> None:
     """White is told that it is lost, yet wins some of the games that it must continue."""
     config = SelfPlayConfig(
-        fast_simulations=2, full_share=1.0, opening_share=0.0, resign_threshold=0.8, resign_off_share=0.5
+        fast_simulations=2,
+        full_share=1.0,
+        opening_share=0.0,
+        resign_threshold=0.8,
+        resign_off_share=0.5,
     )
     actor = SelfPlay(GamesSettings(config, SearchConfig(simulations=2), size=4, games=16, seed=1))
     records, counts = collect(actor, 1000, BlackIsHappy(0.9))
     resigned = [record for record in records.values() if record.ending is Ending.RESIGNED]
-    assert {len(record.moves) for record in resigned} == {3}  # White's second move would have been the fourth
+    assert {len(record.moves) for record in resigned} == {
+        3
+    }  # White's second move would have been the fourth
     assert {record.winner for record in resigned} == {1}
     off = [record for record in records.values() if not record.may_resign]
     assert {record.would_resign for record in off} == {-1}
@@ -258,23 +317,33 @@ def greedy(temperature: float, halflife: float = 6.0) -> SelfPlayConfig:
 
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 def test_temperature_zero_always_plays_the_best_move(search: SearchConfig) -> None:
-    lines = {tuple(record.moves.tolist()) for record in play(config=greedy(0.0), search=search).values()}
+    lines = {
+        tuple(record.moves.tolist()) for record in play(config=greedy(0.0), search=search).values()
+    }
     assert len(lines) == 1
-    lines = {tuple(record.moves.tolist()) for record in play(config=greedy(1.0), search=search).values()}
+    lines = {
+        tuple(record.moves.tolist()) for record in play(config=greedy(1.0), search=search).values()
+    }
     assert len(lines) > 10
 
 
 def test_temperature_falls_by_half_in_its_halflife() -> None:
     records = play(config=greedy(1.0, halflife=0.01), positions=400)
-    answers = {(int(record.moves[0]), tuple(record.moves[1:].tolist())) for record in records.values()}
+    answers = {
+        (int(record.moves[0]), tuple(record.moves[1:].tolist())) for record in records.values()
+    }
     firsts = {first for first, _ in answers}
-    assert len(firsts) == len(answers) > 2  # the first move is drawn, everything after it follows from it
+    assert (
+        len(firsts) == len(answers) > 2
+    )  # the first move is drawn, everything after it follows from it
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])
 def test_moves_are_drawn_in_proportion_to_the_policy_at_its_temperature(temperature: float) -> None:
     policy = np.array([0.5, 0.0, 0.2, 0.3, 0.0], np.float32)
-    draws = Counter(int(sampled_action(policy, temperature, (i + 0.5) / 10_000)) for i in range(10_000))
+    draws = Counter(
+        int(sampled_action(policy, temperature, (i + 0.5) / 10_000)) for i in range(10_000)
+    )
     expected = policy ** (1 / temperature) / (policy ** (1 / temperature)).sum()
     assert [draws[action] / 10_000 for action in range(5)] == pytest.approx(expected, abs=2e-4)
 
@@ -282,11 +351,17 @@ def test_moves_are_drawn_in_proportion_to_the_policy_at_its_temperature(temperat
 @pytest.mark.row("A25")
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 @pytest.mark.parametrize(
-    "beside", [{"games": 1}, {"games": 37}, {"games": 8, "groups": 3}, {"games": 7, "groups": 2}], ids=str
+    "beside",
+    [{"games": 1}, {"games": 37}, {"games": 8, "groups": 3}, {"games": 7, "groups": 2}],
+    ids=str,
 )
-def test_a_game_does_not_depend_on_the_games_beside_it(search: SearchConfig, beside: dict[str, Any]) -> None:
+def test_a_game_does_not_depend_on_the_games_beside_it(
+    search: SearchConfig, beside: dict[str, Any]
+) -> None:
     """Every draw is keyed by seed, game and ply."""
-    assert_common_games_alike(play(search=search, positions=150), play(search=search, positions=150, **beside))
+    assert_common_games_alike(
+        play(search=search, positions=150), play(search=search, positions=150, **beside)
+    )
 
 
 @pytest.mark.row("A25")
@@ -305,21 +380,29 @@ def test_a_game_does_not_depend_on_the_number_of_threads() -> None:
 def test_a_restored_snapshot_goes_on_as_the_uninterrupted_play(groups: int) -> None:
 
     def fresh() -> SelfPlay:
-        return SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3, swap=True, groups=groups))
+        return SelfPlay(
+            GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3, swap=True, groups=groups)
+        )
 
     uninterrupted = fresh()
     collect(uninterrupted, 60)
     snapshot = uninterrupted.snapshot()
     kept = {name: array.copy() for name, array in snapshot.items()}
     expected, counts = collect(uninterrupted, 90, version=1)
-    assert all(np.array_equal(array, kept[name]) for name, array in snapshot.items()), "a snapshot is a copy"
+    assert all(np.array_equal(array, kept[name]) for name, array in snapshot.items()), (
+        "a snapshot is a copy"
+    )
     resumed = fresh()
     collect(resumed, 20)  # whatever it did before is forgotten
     resumed.restore(kept)
     found, again = collect(resumed, 90, version=1)
     assert list(found) == list(expected)
     assert_common_games_alike(found, expected)
-    assert (again.games, again.positions, again.evaluations) == (counts.games, counts.positions, counts.evaluations)
+    assert (again.games, again.positions, again.evaluations) == (
+        counts.games,
+        counts.positions,
+        counts.evaluations,
+    )
 
 
 def targets(records: dict[int, GameRecord]) -> dict[int, dict[int, list[float]]]:
@@ -347,15 +430,21 @@ def test_games_in_progress_keep_their_targets_where_the_search_changes(simulatio
         plies = set(np.flatnonzero(snapshot["full"][slot, :ply]).tolist())
         begun += len(plies)
         assert plies <= set(found[game])
-        assert {one: found[game][one] for one in plies} == {one: expected[game][one] for one in plies}
+        assert {one: found[game][one] for one in plies} == {
+            one: expected[game][one] for one in plies
+        }
     assert begun > 0
 
 
 def test_the_share_of_full_searches_holds_for_any_number_of_fast_simulations() -> None:
     search = replace(SEARCH, simulations=4)
     config = replace(PLAY, full_share=0.25, fast_simulations=8, opening_share=0.0)
-    records = collect(SelfPlay(GamesSettings(config, search, size=4, games=8, seed=3)), 200)[0].values()
-    share = sum(len(record.policy_plies) for record in records) / sum(len(record.moves) for record in records)
+    records = collect(SelfPlay(GamesSettings(config, search, size=4, games=8, seed=3)), 200)[
+        0
+    ].values()
+    share = sum(len(record.policy_plies) for record in records) / sum(
+        len(record.moves) for record in records
+    )
     assert 0.15 < share < 0.35
 
 
@@ -369,7 +458,9 @@ def test_a_snapshot_of_0_2_keeps_its_targets() -> None:
     made = np.arange(full.shape[1]) < np.asarray(snapshot["slot.ply"], np.int16)[:, None]
     policies = np.zeros((*full.shape, 16), np.float16)
     policies[made & full] = snapshot["policies"]
-    old = {name: array for name, array in snapshot.items() if name != "full"} | {"policies": policies}
+    old = {name: array for name, array in snapshot.items() if name != "full"} | {
+        "policies": policies
+    }
     after = SelfPlay(settings)
     after.restore(settings.of_part([old]))
     assert_common_games_alike(collect(before, 90)[0], collect(after, 90)[0])
@@ -385,7 +476,9 @@ def test_answers_that_are_kept_save_evaluations_and_change_no_game(
     spent: dict[int, SelfPlayCounts] = {}
     for cache in (0, 7, 65_536):
         config = replace(PLAY, cache=cache)
-        actor = SelfPlay(GamesSettings(config, search, size=size, games=8, seed=5, swap=swap, groups=groups))
+        actor = SelfPlay(
+            GamesSettings(config, search, size=size, games=8, seed=5, swap=swap, groups=groups)
+        )
         found[cache], spent[cache] = collect(actor, 300)
     assert_common_games_alike(found[0], found[65_536], least=20)
     assert_common_games_alike(found[0], found[7], least=20)
@@ -401,7 +494,9 @@ def test_answers_of_another_network_are_forgotten() -> None:
         actor = SelfPlay(GamesSettings(replace(PLAY, cache=cache), SEARCH, size=4, games=8, seed=5))
         collect(actor, 100, Digest())
         records = collect(actor, 200, Leaning(), version=1)[0]
-        games.append({game: record for game, record in records.items() if record.network_version == 1})
+        games.append(
+            {game: record for game, record in records.items() if record.network_version == 1}
+        )
     assert_common_games_alike(games[0], games[1], least=20)
 
 
@@ -409,7 +504,10 @@ def test_play_stops_at_its_deadline_with_the_first_position_to_learn_from() -> N
     actor = SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3))
     ended: list[int] = []
     counts = actor.play(
-        Digest(), positions=10**9, deadline=0.0, on_games=lambda records, counts: ended.append(counts.positions)
+        Digest(),
+        positions=10**9,
+        deadline=0.0,
+        on_games=lambda records, counts: ended.append(counts.positions),
     )
     assert counts.positions > 0
     assert not any(ended[:-1])
@@ -422,4 +520,6 @@ def test_an_error_of_the_evaluator_comes_out(groups: int) -> None:
             raise ArithmeticError("the network broke")
 
     with pytest.raises(ArithmeticError, match="the network broke"):
-        SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3, groups=groups)).play(Broken(), positions=10)
+        SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3, groups=groups)).play(
+            Broken(), positions=10
+        )

@@ -19,7 +19,10 @@ from hexlit.selfplay.store import SCHEMA, read_records, to_table
 from tests.selfplay.games import read
 
 FORGED: dict[str, tuple[dict[str, Any], str]] = {
-    **{f"no {name}": ({name: None}, f"{name} is empty") for name in ("winner", "moves", "size", "swap", "ending")},
+    **{
+        f"no {name}": ({name: None}, f"{name} is empty")
+        for name in ("winner", "moves", "size", "swap", "ending")
+    },
     **{f"winner {value}": ({"winner": value}, f"winner={value}: must be") for value in (5, -128)},
     **{f"size {value}": ({"size": value}, f"size={value}: must be") for value in (0, -3)},
     **{f"opening {value}": ({"opening": value}, f"opening={value}: must be") for value in (-3, 6)},
@@ -32,7 +35,10 @@ FORGED: dict[str, tuple[dict[str, Any], str]] = {
     "swap without the rule": ({"moves": [0, 9, 2, 3, 4]}, "move 2 is no free cell"),
     "swap of no stone": ({"moves": [9, 1, 2, 3, 4], "swap": True}, "move 1 is no free cell"),
     "late swap": ({"moves": [0, 1, 9, 3, 4], "swap": True}, "move 3 is no free cell"),
-    "stone under the swapped one": ({"moves": [1, 9, 3, 4, 5], "swap": True}, "move 3 is no free cell"),
+    "stone under the swapped one": (
+        {"moves": [1, 9, 3, 4, 5], "swap": True},
+        "move 3 is no free cell",
+    ),
     "values": ({"values": [0.5]}, "values: must be as many as moves"),
     "nan": ({"values": [0.5, float("nan"), 0, 0, 0]}, "values: each must be from -1.001"),
     "large value": ({"values": [0.5, 30.0, 0, 0, 0]}, "values: each must be from -1.001"),
@@ -41,7 +47,10 @@ ALONG: dict[str, tuple[dict[str, Any], str]] = {
     "simulations": ({"simulations": [1, 2]}, "simulations: must be as many"),
     "policy of no move": ({"policy_plies": [7], "policies": [0.1] * 9}, "a policy of no move"),
     "short policy": ({"policy_plies": [1], "policies": [0.1] * 8}, "there are 8 numbers"),
-    "infinite policy": ({"policy_plies": [1], "policies": [0.1] * 8 + [float("inf")]}, "policies: each must"),
+    "infinite policy": (
+        {"policy_plies": [1], "policies": [0.1] * 8 + [float("inf")]},
+        "policies: each must",
+    ),
     "who would resign": ({"would_resign": 9}, "would_resign=9: must be"),
     "no id": ({"game_id": None}, "game_id is empty"),
 }
@@ -60,7 +69,13 @@ def table_of(number: int, change: dict[str, Any], games: int = 8) -> pa.Table:
     rows = to_table([game(at) for at in range(games)]).to_pylist()
     rows[number].update(change)
     for row in rows:  # pyarrow 18 makes half-precision numbers of NumPy's alone
-        row.update({name: [np.float16(one) for one in row[name]] for name in HALF if row.get(name) is not None})
+        row.update(
+            {
+                name: [np.float16(one) for one in row[name]]
+                for name in HALF
+                if row.get(name) is not None
+            }
+        )
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
@@ -68,8 +83,13 @@ def store_of(folder: Path, number: int, change: dict[str, Any]) -> Path:
     folder.mkdir()
     pq.write_table(table_of(0, {}), folder / "part-000000.parquet")
     table = table_of(number, change)
-    ids = pa.array([None if row is None else row + 100 for row in table.column("game_id").to_pylist()], pa.int64())
-    pq.write_table(table.set_column(0, SCHEMA.field("game_id"), ids), folder / "part-000001.parquet")
+    ids = pa.array(
+        [None if row is None else row + 100 for row in table.column("game_id").to_pylist()],
+        pa.int64(),
+    )
+    pq.write_table(
+        table.set_column(0, SCHEMA.field("game_id"), ids), folder / "part-000001.parquet"
+    )
     return folder
 
 
@@ -89,8 +109,13 @@ def test_sound_games_have_no_fault() -> None:
         "values": np.array([1.0005, -1, 0], np.float32),
         "simulations": np.array([0, 4, 4], np.int16),
     }
-    found |= {"policy_plies": np.array([1, 2], np.int16), "policies": np.full((2, 10), 0.1, np.float16)}
-    searched = GameRecord(1, 3, True, np.array([1, 9, 4], np.int16), -1, Ending.RESIGNED, opening=3, **found)
+    found |= {
+        "policy_plies": np.array([1, 2], np.int16),
+        "policies": np.full((2, 10), 0.1, np.float16),
+    }
+    searched = GameRecord(
+        1, 3, True, np.array([1, 9, 4], np.int16), -1, Ending.RESIGNED, opening=3, **found
+    )
     assert faults_of(to_table([game(0), searched, game(2)])) == {}
     assert faults_of(to_table([])) == {}
 
@@ -111,7 +136,9 @@ def test_whole_columns_agree_with_one_game_after_the_other() -> None:
         swap = bool(random.random() < 0.7)
         records.append(GameRecord(number, size, swap, moves, 0, Ending.UNFINISHED))
     told = {row: said.split()[1] for row, (_, said) in faults_of(to_table(records)).items()}
-    replayed = {number: str(ply) for number, one in enumerate(records) if (ply := first_illegal(one))}
+    replayed = {
+        number: str(ply) for number, one in enumerate(records) if (ply := first_illegal(one))
+    }
     assert 100 < len(replayed) < 500
     assert told == replayed
 

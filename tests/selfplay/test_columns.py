@@ -1,4 +1,6 @@
-"""A store explains itself: every column says what it means, and the moves can be read without a table of cells."""
+"""A store explains itself: every column says what it means,
+and the moves can be read without a table of cells.
+"""
 
 from dataclasses import fields
 from pathlib import Path
@@ -9,7 +11,14 @@ import pytest
 from hexlit.hex.notation import format_moves
 from hexlit.hex.record import GameRecord
 from hexlit.hex.records.game import RecordError
-from hexlit.selfplay.store import MOVES_TEXT, PART_SCHEMA, SCHEMA, GameStore, read_records, read_rows
+from hexlit.selfplay.store import (
+    MOVES_TEXT,
+    PART_SCHEMA,
+    SCHEMA,
+    GameStore,
+    read_records,
+    read_rows,
+)
 from tests.selfplay.recorded_games import random_games, save
 
 GAMES = [*random_games(6, swaps=True), *random_games(3, size=11, first=6)]
@@ -54,11 +63,20 @@ def test_a_row_whose_text_names_other_moves_is_no_game(part: Path) -> None:
     assert wrong == [2]
 
 
-def test_a_part_of_version_3_without_texts_and_descriptions_is_read(tmp_path: Path, part: Path) -> None:
+def test_a_part_of_version_3_without_texts_and_descriptions_is_read(
+    tmp_path: Path, part: Path
+) -> None:
     whole = read_records(part)
-    pq.write_table(pq.read_table(part).drop_columns([MOVES_TEXT]).replace_schema_metadata(None), part)
-    assert [vars(one)["moves"].tolist() for one in read_records(part)] == [one.moves.tolist() for one in whole]
+    pq.write_table(
+        pq.read_table(part).drop_columns([MOVES_TEXT]).replace_schema_metadata(None), part
+    )
+    assert [vars(one)["moves"].tolist() for one in read_records(part)] == [
+        one.moves.tolist() for one in whole
+    ]
     with GameStore(tmp_path) as store:
         store.append(random_games(1, first=100))
-    assert [pq.read_schema(one).names == PART_SCHEMA.names for one in store.parts()] == [False, True]
+    assert [pq.read_schema(one).names == PART_SCHEMA.names for one in store.parts()] == [
+        False,
+        True,
+    ]
     assert len(list(store.records())) == len(GAMES) + 1

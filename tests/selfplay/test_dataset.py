@@ -1,4 +1,6 @@
-"""Recorded games as a data set: every position before a chosen move, as the board plays it, and no other."""
+"""Recorded games as a data set: every position before a chosen move,
+as the board plays it, and no other.
+"""
 
 import json
 import os
@@ -18,12 +20,22 @@ from hexlit.hex.record import Ending
 from hexlit.selfplay import dataset
 from hexlit.selfplay.dataset import GamePositions, GameRows
 from tests.selfplay import opens_games
-from tests.selfplay.recorded_games import expected, opened, plies_of, random_game, random_games, save, seen
+from tests.selfplay.recorded_games import (
+    expected,
+    opened,
+    plies_of,
+    random_game,
+    random_games,
+    save,
+    seen,
+)
 from tests.selfplay.test_window import random_game as searched_game
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize(("size", "swap"), [(2, True), (3, False), (5, True), (5, False), (10, False)])
+@pytest.mark.parametrize(
+    ("size", "swap"), [(2, True), (3, False), (5, True), (5, False), (10, False)]
+)
 def test_positions_are_those_of_the_board_with_the_move_played_and_the_result(
     tmp_path: Path, size: int, swap: bool, turned: bool
 ) -> None:
@@ -31,11 +43,17 @@ def test_positions_are_those_of_the_board_with_the_move_played_and_the_result(
     records = random_games(25, size, swaps=True)
     positions = opened(save(tmp_path / "store", records), size, swap=swap)
     by_plain_board = [
-        expected(record, ply, swap=swap, turned=turned) for record in records for ply in plies_of(record, swap=swap)
+        expected(record, ply, swap=swap, turned=turned)
+        for record in records
+        for ply in plies_of(record, swap=swap)
     ]
     rows = np.arange(len(positions))
     assert seen(positions, rows, np.full(len(rows), turned)) == by_plain_board
-    assert [array.dtype.name for array in positions.batch(rows[:1], rows[:1] > 0)] == ["int8", "float32", "float32"]
+    assert [array.dtype.name for array in positions.batch(rows[:1], rows[:1] > 0)] == [
+        "int8",
+        "float32",
+        "float32",
+    ]
 
 
 def test_every_row_knows_its_game(tmp_path: Path) -> None:
@@ -52,13 +70,19 @@ def test_no_ply_of_an_opening_is_a_target(tmp_path: Path) -> None:
     records.append(replace(records[3], game_id=99, opening=len(records[3].moves)))
     positions = opened(save(tmp_path / "store", records))
     assert len(positions) == sum(len(record.moves) - 3 for record in records[:10])
-    assert positions.left_out == {"games without a move to learn from": 1, "plies of an opening": 30}
+    assert positions.left_out == {
+        "games without a move to learn from": 1,
+        "plies of an opening": 30,
+    }
 
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
     records = random_games(6)
     records += random_games(2, 5, first=10)
-    records += [replace(random_game(20 + n, 4), ending=Ending.UNFINISHED, opening=0, winner=n - 1) for n in range(3)]
+    records += [
+        replace(random_game(20 + n, 4), ending=Ending.UNFINISHED, opening=0, winner=n - 1)
+        for n in range(3)
+    ]
     records.append(replace(random_game(31, 4, swaps=True), opening=0))
     folder = save(tmp_path / "store", records)
     opening = sum(record.opening for record in records[:6])
@@ -83,8 +107,14 @@ def test_a_swap_of_sides_is_not_taken_for_a_decision_against_swapping(tmp_path: 
     folder = save(tmp_path / "store", records)
     for swap, begins in ((True, 2), (False, 1)):
         positions = opened(folder, swap=swap)
-        rows = [expected(record, ply, swap=swap) for record in records for ply in range(begins, len(record.moves))]
-        assert seen(positions, np.arange(len(positions)), np.zeros(len(positions), np.bool_)) == rows
+        rows = [
+            expected(record, ply, swap=swap)
+            for record in records
+            for ply in range(begins, len(record.moves))
+        ]
+        assert (
+            seen(positions, np.arange(len(positions)), np.zeros(len(positions), np.bool_)) == rows
+        )
         assert positions.left_out == {"plies before a swap": 12 * begins}
 
 
@@ -92,8 +122,13 @@ def test_games_of_self_play_are_learned_from_by_the_moves_played(tmp_path: Path)
     """Their searched policies and values are not read."""
     records = [searched_game(number, 4, swap=True) for number in range(12)]
     positions = opened(save(tmp_path / "store", records), swap=True)
-    by_plain_board = [expected(record, ply, swap=True) for record in records for ply in range(len(record.moves))]
-    assert seen(positions, np.arange(len(positions)), np.zeros(len(positions), np.bool_)) == by_plain_board
+    by_plain_board = [
+        expected(record, ply, swap=True) for record in records for ply in range(len(record.moves))
+    ]
+    assert (
+        seen(positions, np.arange(len(positions)), np.zeros(len(positions), np.bool_))
+        == by_plain_board
+    )
 
 
 def test_parts_change_nothing(tmp_path: Path) -> None:
@@ -108,7 +143,9 @@ def test_parts_change_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.row("D5")
-def test_arrays_are_made_once_for_a_state_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_are_made_once_for_a_state_of_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not again for the next who asks, but for other settings, and when games have come."""
     built = []
     read = dataset.read_flat_games
@@ -143,7 +180,10 @@ def test_an_epoch_has_every_row_once_in_whole_batches(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("size", "said"),
-    [(6, r"^data\.path=\S+ board=6: no .* \(5 games on another board\)$"), (4, r"data\.claimed_results=true")],
+    [
+        (6, r"^data\.path=\S+ board=6: no .* \(5 games on another board\)$"),
+        (4, r"data\.claimed_results=true"),
+    ],
 )
 def test_a_store_without_anything_to_learn_is_refused(tmp_path: Path, size: int, said: str) -> None:
     records = [replace(record, ending=Ending.UNFINISHED) for record in random_games(5)]
@@ -190,7 +230,9 @@ def test_a_copy_for_another_process_maps_the_same_files(tmp_path: Path) -> None:
     assert len(repr(arguments)) < 300
     copy = make(*arguments)
     assert isinstance(copy, GamePositions)
-    assert all(isinstance(array.base, np.memmap) and not array.flags.writeable for array in copy.flat)
+    assert all(
+        isinstance(array.base, np.memmap) and not array.flags.writeable for array in copy.flat
+    )
     assert len(copy) == len(positions)
 
 
@@ -198,7 +240,9 @@ PROCESSES = 2
 
 
 @pytest.mark.row("D5")
-def test_processes_that_start_together_build_the_arrays_once_and_map_the_same_files(tmp_path: Path) -> None:
+def test_processes_that_start_together_build_the_arrays_once_and_map_the_same_files(
+    tmp_path: Path,
+) -> None:
     """One copy in memory for all, and the same batches."""
     store, cache = save(tmp_path / "store", random_games(200)), tmp_path / "cache"
     command = [sys.executable, opens_games.__file__, str(store), str(cache), str(time.time() + 2.5)]

@@ -34,13 +34,21 @@ def test_games_come_back_from_every_format_as_they_were(name: str, tmp_path: Pat
 
 
 def test_what_the_format_cannot_say_is_counted_and_named(tmp_path: Path) -> None:
-    result = export_games(read(SAMPLES / "games_5x5.sgf"), tmp_path / "games.trmph", FORMATS["trmph"])
+    result = export_games(
+        read(SAMPLES / "games_5x5.sgf"), tmp_path / "games.trmph", FORMATS["trmph"]
+    )
     assert result.written + sum(result.not_written.counts.values()) == 6
     assert sum(result.not_written.counts.values()) == 2  # two swaps
     assert {"name of Black", "name of White", "which moves nobody chose"} <= set(result.lost.counts)
     assert result.lost.counts["how it ended"] == 1  # a resignation
-    given_up = [(game[1], game[2]) for game in played(SAMPLES / "games_5x5.sgf") if game[3] == "resigned"]
-    claimed = [(game[1], game[2]) for game in played(tmp_path / "games.trmph") if game[3] == "unfinished" and game[2]]
+    given_up = [
+        (game[1], game[2]) for game in played(SAMPLES / "games_5x5.sgf") if game[3] == "resigned"
+    ]
+    claimed = [
+        (game[1], game[2])
+        for game in played(tmp_path / "games.trmph")
+        if game[3] == "unfinished" and game[2]
+    ]
     assert claimed == given_up
 
 
@@ -55,8 +63,12 @@ def test_searches_are_lost_and_it_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "lost"), [("sgf", {}), ("trmph", {"swap": 1, "name of Black": 1, "name of White": 1})]
 )
-def test_a_swap_of_sides_is_written_where_the_format_knows_it(name: str, lost: dict[str, int], tmp_path: Path) -> None:
-    (tmp_path / "game.sgf").write_text("(;GM[11]SZ[3]PB[Ann]PW[Bob]RE[W+];B[b2];W[swap-sides];W[a1];B[a2])")
+def test_a_swap_of_sides_is_written_where_the_format_knows_it(
+    name: str, lost: dict[str, int], tmp_path: Path
+) -> None:
+    (tmp_path / "game.sgf").write_text(
+        "(;GM[11]SZ[3]PB[Ann]PW[Bob]RE[W+];B[b2];W[swap-sides];W[a1];B[a2])"
+    )
     import_games(read(tmp_path / "game.sgf"), tmp_path / "store")
     result = export_games(read(tmp_path / "store"), tmp_path / "out", FORMATS[name])
     assert (result.written, result.lost.counts) == (1, lost)
@@ -88,11 +100,18 @@ def test_some_games_can_be_chosen(selection: Selection, written: int, tmp_path: 
         ("nothing\n", Selection(), "no game fits or can be written as hexworld: "),
     ],
 )
-def test_without_a_game_the_target_stays_as_it_was(text: str, selection: Selection, said: str, tmp_path: Path) -> None:
+def test_without_a_game_the_target_stays_as_it_was(
+    text: str, selection: Selection, said: str, tmp_path: Path
+) -> None:
     (tmp_path / "games.wolve").write_text(text)
     (tmp_path / "target").write_text("old")
     with pytest.raises(UsageError, match=said):
-        export_games(read(tmp_path / "games.wolve"), tmp_path / "target", FORMATS["hexworld"], selection=selection)
+        export_games(
+            read(tmp_path / "games.wolve"),
+            tmp_path / "target",
+            FORMATS["hexworld"],
+            selection=selection,
+        )
     assert (tmp_path / "target").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["games.wolve", "target"]
 
@@ -109,9 +128,13 @@ def test_a_format_is_found_by_name_or_by_suffix_and_doubt_is_an_error() -> None:
             format_for(Path(path), name)
 
 
-def test_a_format_in_which_all_openings_are_set_does_not_hide_that_this_one_was_chosen(tmp_path: Path) -> None:
+def test_a_format_in_which_all_openings_are_set_does_not_hide_that_this_one_was_chosen(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "games.trmph").write_text("#10,a1b2c3 b\n")
-    result = export_games(read(tmp_path / "games.trmph"), tmp_path / "games.wolve", FORMATS["wolve"])
+    result = export_games(
+        read(tmp_path / "games.trmph"), tmp_path / "games.wolve", FORMATS["wolve"]
+    )
     assert result.lost.counts == {"which moves nobody chose": 1}
 
 
@@ -124,7 +147,9 @@ def test_a_format_in_which_all_openings_are_set_does_not_hide_that_this_one_was_
         ("(;GM[11]SZ[3]RE[B+Resign];W[b2];B[a1])", "RE[B+Resign]"),
     ],
 )
-def test_the_result_that_is_written_is_that_of_the_game(text: str, result: str, tmp_path: Path) -> None:
+def test_the_result_that_is_written_is_that_of_the_game(
+    text: str, result: str, tmp_path: Path
+) -> None:
     (tmp_path / "game.sgf").write_text(text)
     export_games(read(tmp_path / "game.sgf"), tmp_path / "out.sgf", FORMATS["sgf"])
     assert result in (tmp_path / "out.sgf").read_text()
@@ -143,9 +168,18 @@ def overview(*games: object, plies: int = 2) -> Overview:
 def test_what_is_counted() -> None:
     counted = overview(
         record("b2 a1 b1", winner=1, ending=Ending.RESIGNED, black="Ann", white="Bob"),
-        record("b2 swap-pieces", swap=True, winner=-1, ending=Ending.FORFEITED, black="Bob", white="Ann"),
+        record(
+            "b2 swap-pieces",
+            swap=True,
+            winner=-1,
+            ending=Ending.FORFEITED,
+            black="Bob",
+            white="Ann",
+        ),
         record("b2 a1", 4, swap=True, black="Ann"),
-        record("a1 a2", 4, swap=True, values=VALUES),  # of self-play: the rule was on, nobody swapped
+        record(
+            "a1 a2", 4, swap=True, values=VALUES
+        ),  # of self-play: the rule was on, nobody swapped
     ).as_json()
     assert (counted["games"], counted["plies"]) == (4, 9)
     assert counted["sizes"] == {"3": 2, "4": 2}
@@ -154,7 +188,10 @@ def test_what_is_counted() -> None:
     assert counted["endings"] == {"connected": 0, "resigned": 1, "forfeited": 1, "unfinished": 2}
     assert counted["swaps"] == {"none": 2, "swap-pieces": 1, "swap-sides": 1}
     assert counted["different_players"] == 2
-    assert counted["players"] == [{"name": "Ann", "games": 3, "won": 2}, {"name": "Bob", "games": 2, "won": 0}]
+    assert counted["players"] == [
+        {"name": "Ann", "games": 3, "won": 2},
+        {"name": "Bob", "games": 2, "won": 0},
+    ]
 
 
 def test_a_game_against_oneself_is_one_game() -> None:

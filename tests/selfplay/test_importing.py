@@ -1,4 +1,6 @@
-"""Importing: every game once, an account of what was dropped and why, and nothing lost in a kill."""
+"""Importing: every game once,
+an account of what was dropped and why, and nothing lost in a kill.
+"""
 
 import json
 import signal
@@ -23,13 +25,19 @@ from tests.selfplay.games import GAME, OTHER, SAMPLES, TURNED, UNFINISHED, read,
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Two equal games, the same turned, another, one unfinished, a line that is none and one that is illegal."""
+    """Two equal games, the same turned, another,
+    one unfinished, a line that is none and one that is illegal.
+    """
     path = tmp_path / "games.wolve"
-    path.write_text(GAME + GAME + TURNED + "<<<<<<< HEAD\n" + OTHER + "\n" + "b a1,w a1,B\n" + UNFINISHED)
+    path.write_text(
+        GAME + GAME + TURNED + "<<<<<<< HEAD\n" + OTHER + "\n" + "b a1,w a1,B\n" + UNFINISHED
+    )
     return path
 
 
-def counts(file: Path, target: Path, rule: str = "symmetric") -> tuple[int, int, dict[str, int], dict[str, int]]:
+def counts(
+    file: Path, target: Path, rule: str = "symmetric"
+) -> tuple[int, int, dict[str, int], dict[str, int]]:
     result = import_games(read(file), target, duplicates=Duplicates(rule))
     return result.read, result.imported, result.dropped.counts, result.noted.counts
 
@@ -54,7 +62,9 @@ def test_equal_games_are_dropped_by_the_rule_and_counted_by_reason(
 
 
 @pytest.mark.parametrize("rule", list(Duplicates))
-def test_the_same_import_again_adds_nothing_and_says_so(rule: str, file: Path, tmp_path: Path) -> None:
+def test_the_same_import_again_adds_nothing_and_says_so(
+    rule: str, file: Path, tmp_path: Path
+) -> None:
     before = counts(file, tmp_path / "store", rule)[1]
     assert counts(file, tmp_path / "store", rule) == (5, 0, WRONG | {"in the store already": 5}, {})
     assert len(GameStore(tmp_path / "store")) == before
@@ -80,7 +90,9 @@ def test_the_summary_tells_of_every_import_with_places(file: Path, tmp_path: Pat
     assert first["dropped"]["duplicate"] == {"count": 1, "place": f"{file}:2", "said": ""}
 
 
-def test_many_sources_are_one_import_and_files_of_no_format_are_counted(file: Path, tmp_path: Path) -> None:
+def test_many_sources_are_one_import_and_files_of_no_format_are_counted(
+    file: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "folder" / "below"
     folder.mkdir(parents=True)
     (folder / "more.wolve").write_text(OTHER + GAME)
@@ -95,18 +107,24 @@ def test_a_store_can_be_imported_into_another(file: Path, tmp_path: Path) -> Non
     import_games(read(file), tmp_path / "one")
     result = import_games(read(tmp_path / "one"), tmp_path / "two")
     assert (result.read, result.imported) == (3, 3)
-    ids = [[game.game_id for game in GameStore(tmp_path / name).records()] for name in ("one", "two")]
+    ids = [
+        [game.game_id for game in GameStore(tmp_path / name).records()] for name in ("one", "two")
+    ]
     assert ids[0] == ids[1]
 
 
-def test_parts_are_of_bounded_size(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_of_bounded_size(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(importing, "GAMES_AT_ONCE", 1)
     monkeypatch.setattr(importing, "GAMES_OF_A_PART", 2)
     import_games(read(file), tmp_path / "store")
     assert [len(read_records(part)) for part in part_files(tmp_path / "store")] == [2, 1]
 
 
-def test_stopping_at_the_first_error_keeps_what_came_before_and_claims_no_more(file: Path, tmp_path: Path) -> None:
+def test_stopping_at_the_first_error_keeps_what_came_before_and_claims_no_more(
+    file: Path, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match=r"games\.wolve:4.*1 new games before it are kept"):
         import_games(read(file), tmp_path / "store", stop_at_error=True)
     assert len(GameStore(tmp_path / "store")) == 1
@@ -115,7 +133,9 @@ def test_stopping_at_the_first_error_keeps_what_came_before_and_claims_no_more(f
     assert "games.wolve:4" in entry["stopped"]
 
 
-def test_a_damaged_part_among_the_sources_costs_no_game_that_came_before(file: Path, tmp_path: Path) -> None:
+def test_a_damaged_part_among_the_sources_costs_no_game_that_came_before(
+    file: Path, tmp_path: Path
+) -> None:
     damaged = tmp_path / "part-000000.parquet"
     damaged.write_bytes(b"PAR1 and no more")
     with pytest.raises(UsageError, match=r"part-000000\.parquet: cannot be read"):
@@ -172,12 +192,16 @@ importing.import_games(reader, Path(sys.argv[2]))
 """
 
 
-def test_a_kill_in_the_middle_loses_no_finished_game_and_the_same_import_goes_on(tmp_path: Path) -> None:
+def test_a_kill_in_the_middle_loses_no_finished_game_and_the_same_import_goes_on(
+    tmp_path: Path,
+) -> None:
     """A game is finished when the next hundred has been reported: it stands in the journal."""
     random = np.random.default_rng(5)
     letters = [f"{chr(97 + column)}{row + 1}" for row in range(10) for column in range(10)]
     lines = [
-        "".join(f"{'bw'[n % 2]} {letters[cell]}," for n, cell in enumerate(random.permutation(100)[:8]))
+        "".join(
+            f"{'bw'[n % 2]} {letters[cell]}," for n, cell in enumerate(random.permutation(100)[:8])
+        )
         for _ in range(600)
     ]
     file = tmp_path / "games.wolve"
@@ -230,11 +254,15 @@ def games(draw: st.DrawFn) -> GameRecord:
 
 
 def turned(game: GameRecord) -> GameRecord:
-    return GameRecord(0, game.size, game.swap, rotate_moves(game.moves, game.size), 0, game.ending, source="b:2")
+    return GameRecord(
+        0, game.size, game.swap, rotate_moves(game.moves, game.size), 0, game.ending, source="b:2"
+    )
 
 
 @given(games())
-def test_a_game_and_the_same_turned_have_one_id_of_63_bits_and_one_of_them_is_the_turned_form(game: GameRecord) -> None:
+def test_a_game_and_the_same_turned_have_one_id_of_63_bits_and_one_of_them_is_the_turned_form(
+    game: GameRecord,
+) -> None:
     one, is_turned = game_identity(game, Duplicates.SYMMETRIC)
     other, other_is_turned = game_identity(turned(game), Duplicates.SYMMETRIC)
     assert one == other
@@ -244,17 +272,24 @@ def test_a_game_and_the_same_turned_have_one_id_of_63_bits_and_one_of_them_is_th
 
 
 @given(games())
-def test_exact_ids_tell_a_game_from_the_same_turned_and_the_first_form_has_the_symmetric_id(game: GameRecord) -> None:
+def test_exact_ids_tell_a_game_from_the_same_turned_and_the_first_form_has_the_symmetric_id(
+    game: GameRecord,
+) -> None:
     if np.array_equal(game.moves, turned(game).moves):
         return
     exact = {game_identity(one, Duplicates.EXACT) for one in (game, turned(game))}
     assert len({game_id for game_id, _ in exact}) == 2
-    assert game_identity(game, Duplicates.SYMMETRIC)[0] in {game_id for game_id, is_turned in exact if not is_turned}
+    assert game_identity(game, Duplicates.SYMMETRIC)[0] in {
+        game_id for game_id, is_turned in exact if not is_turned
+    }
 
 
 @pytest.mark.parametrize("rule", list(Duplicates))
 def test_another_size_and_another_order_of_moves_are_other_games(rule: Duplicates) -> None:
-    ids = {game_identity(game, rule)[0] for game in (record("a1 b2"), record("b2 a1"), record("a1 b2 c1"))}
+    ids = {
+        game_identity(game, rule)[0]
+        for game in (record("a1 b2"), record("b2 a1"), record("a1 b2 c1"))
+    }
     same_numbers = GameRecord(0, 4, False, record("a1 b2").moves, 0, Ending.UNFINISHED)
     assert len(ids | {game_identity(same_numbers, rule)[0]}) == 4
 
@@ -262,7 +297,9 @@ def test_another_size_and_another_order_of_moves_are_other_games(rule: Duplicate
 def test_when_all_are_kept_the_place_is_part_of_the_id() -> None:
     one, other = record("a1", source="file:1"), record("a1", source="file:2")
     assert game_identity(one, Duplicates.KEEP) != game_identity(other, Duplicates.KEEP)
-    assert game_identity(one, Duplicates.KEEP) == game_identity(record("a1", source="file:1"), Duplicates.KEEP)
+    assert game_identity(one, Duplicates.KEEP) == game_identity(
+        record("a1", source="file:1"), Duplicates.KEEP
+    )
 
 
 def test_the_id_of_a_game_is_the_same_in_every_version() -> None:

@@ -1,4 +1,6 @@
-"""Self-play workers die with the process that started them, however it dies and whatever they are doing."""
+"""Self-play workers die with the process that started them,
+however it dies and whatever they are doing.
+"""
 
 import os
 import random
@@ -12,12 +14,17 @@ import pytest
 
 from tests.processes import left_after
 
-pytestmark = [pytest.mark.row("D10"), pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals")]
+pytestmark = [
+    pytest.mark.row("D10"),
+    pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals"),
+]
 
 KILLS = 20
 SECONDS_TO_DIE = 2.0
 LONGEST = 5.0
-"""Latest time of the kill of the main process, in seconds: its workers start, compile or load, then play."""
+"""Latest time of the kill of the main process,
+in seconds: its workers start, compile or load, then play.
+"""
 
 MAIN = """
 from hexlit.search.config import SearchConfig
@@ -37,10 +44,14 @@ players.play(RoundRequest(b"a", 10**9, 1, on_games=lambda *_: None))
 
 
 def outlived_the_kill(seconds: float, word: str) -> int:
-    """Workers that live two seconds after a kill of their main process, `seconds` after it has said `word`."""
+    """Workers that live two seconds after a kill of their main process,
+    `seconds` after it has said `word`.
+    """
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": str(root)}
-    with subprocess.Popen([sys.executable, "-c", MAIN], stdout=subprocess.PIPE, text=True, env=environment) as main:
+    with subprocess.Popen(
+        [sys.executable, "-c", MAIN], stdout=subprocess.PIPE, text=True, env=environment
+    ) as main:
         assert main.stdout is not None
         for line in main.stdout:
             if line.strip() == word:
@@ -58,7 +69,9 @@ def outlived_the_kill(seconds: float, word: str) -> int:
 @pytest.mark.slow
 def test_no_worker_outlives_its_main_process_by_two_seconds() -> None:
     chance = random.Random(5)
-    moments = [(chance.uniform(0, LONGEST), "ready" if kill % 2 else "playing") for kill in range(KILLS)]
+    moments = [
+        (chance.uniform(0, LONGEST), "ready" if kill % 2 else "playing") for kill in range(KILLS)
+    ]
     assert [outlived_the_kill(*moment) for moment in moments] == [0] * KILLS
 
 

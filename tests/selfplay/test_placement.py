@@ -28,9 +28,17 @@ def test_what_the_user_sets_wins_and_no_process_is_without_a_game() -> None:
 @pytest.mark.row("E13")
 @pytest.mark.parametrize(
     ("asked", "ahead"),
-    [({}, 1), ({"versions_behind": 3}, 3), ({"ahead": False}, 0), ({"workers": 0}, 0), ({"workers": 2}, 1)],
+    [
+        ({}, 1),
+        ({"versions_behind": 3}, 3),
+        ({"ahead": False}, 0),
+        ({"workers": 0}, 0),
+        ({"workers": 2}, 1),
+    ],
 )
-def test_how_far_self_play_is_ahead_is_the_same_on_every_device(asked: dict[str, Any], ahead: int) -> None:
+def test_how_far_self_play_is_ahead_is_the_same_on_every_device(
+    asked: dict[str, Any], ahead: int
+) -> None:
     places = [placement_of(SelfPlayConfig(**asked), device, 4) for device in ("cpu", "cuda", "mps")]
     assert [place.ahead for place in places] == [ahead] * 3
 
@@ -39,12 +47,19 @@ def test_how_far_self_play_is_ahead_is_the_same_on_every_device(asked: dict[str,
 def test_other_devices_play_where_they_are_asked_for() -> None:
     others = ["cuda:1", "cuda:2", "cuda:3"]
     asked = SelfPlayConfig(devices="others")
-    assert placement_of(SelfPlayConfig(), "cuda", 16, others=others).devices == ()  # they may be somebody else's
+    assert (
+        placement_of(SelfPlayConfig(), "cuda", 16, others=others).devices == ()
+    )  # they may be somebody else's
     each = placement_of(asked, "cuda", 16, others=others)
     assert (each.workers, each.devices, each.ahead) == (3, tuple(others), 1)
-    assert placement_of(SelfPlayConfig(devices="others", workers=1), "cuda", 16, others=others).devices == ("cuda:1",)
+    assert placement_of(
+        SelfPlayConfig(devices="others", workers=1), "cuda", 16, others=others
+    ).devices == ("cuda:1",)
     for device in ("cpu", "mps", "cuda"):
-        with pytest.raises(UsageError, match=f"selfplay.devices=others: training on {device} leaves no other device"):
+        with pytest.raises(
+            UsageError,
+            match=f"selfplay.devices=others: training on {device} leaves no other device",
+        ):
             placement_of(asked, device, 16)
 
 
@@ -63,7 +78,9 @@ def test_the_processes_of_a_device_share_its_memory_cap(
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
 @pytest.mark.parametrize("games", [1, 5, 100, 1000])
-def test_a_call_holds_no_more_than_the_batch_and_all_games_have_a_row(games: int, workers: int) -> None:
+def test_a_call_holds_no_more_than_the_batch_and_all_games_have_a_row(
+    games: int, workers: int
+) -> None:
     workers = min(workers, games)
     groups, rows = Placement(batch=64, groups=2, workers=workers).cut(games)
     parts = max(1, workers)

@@ -1,4 +1,6 @@
-"""Rounds of self-play, one after the other or one ahead: the same games whatever the timing, and none lost."""
+"""Rounds of self-play, one after the other or one ahead:
+the same games whatever the timing, and none lost.
+"""
 
 import io
 import threading
@@ -24,7 +26,9 @@ from tests.selfplay.test_workers import PLACE, SETTINGS
 WEIGHTS = [b"a", b"b", b"c", b"d"]
 
 
-def rounds_in(folder: Path, workers: int, ahead: int, deadline: float | None = None) -> SelfPlayRounds:
+def rounds_in(
+    folder: Path, workers: int, ahead: int, deadline: float | None = None
+) -> SelfPlayRounds:
     settings = replace(SETTINGS, games=4 if workers else 8)
     player = make_player(PlayerSettings(settings, KeyedHost), workers)
     return SelfPlayRounds(player, GameStore(folder), positions=60, ahead=ahead, deadline=deadline)
@@ -57,7 +61,9 @@ def epochs(rounds: SelfPlayRounds, weights: list[bytes], first: int = 0) -> list
 
 
 def moves(games: list[list[GameRecord]]) -> list[dict[int, tuple[int, list[int]]]]:
-    return [{game.game_id: (game.network_version, game.moves.tolist()) for game in one} for one in games]
+    return [
+        {game.game_id: (game.network_version, game.moves.tolist()) for game in one} for one in games
+    ]
 
 
 @pytest.mark.row("E13")
@@ -65,13 +71,18 @@ def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(tmp_path: Pa
     ahead, plain = (rounds_in(tmp_path / str(rounds), 2, ahead=rounds) for rounds in (1, 0))
     played = epochs(ahead, WEIGHTS)
     ahead.close()
-    lagging = [plain.play(salt, max(0, epoch - 1), no_news)[0] for epoch, salt in enumerate([b"a", *WEIGHTS[:-1]])]
+    lagging = [
+        plain.play(salt, max(0, epoch - 1), no_news)[0]
+        for epoch, salt in enumerate([b"a", *WEIGHTS[:-1]])
+    ]
     plain.close()
     assert moves(played) == moves(lagging)
     ids = [game.game_id for one in played for game in one]
     assert len(ids) == len(set(ids)) == games_kept(ahead)
     assert sorted({game.network_version for one in played for game in one}) == [0, 1, 2]
-    assert all([game.game_id for game in one] == sorted(game.game_id for game in one) for one in played)
+    assert all(
+        [game.game_id for game in one] == sorted(game.game_id for game in one) for one in played
+    )
 
 
 @pytest.mark.row("E13")
@@ -103,19 +114,25 @@ def test_rounds_further_ahead_are_played_with_weights_as_many_epochs_old(tmp_pat
             ahead.start_async(WEIGHTS[epoch - 1], epoch - 1)
             played.append(ahead.play(salt, epoch, no_news)[0])
         behind = [(WEIGHTS[max(0, epoch - 2)], max(0, epoch - 2)) for epoch in range(len(WEIGHTS))]
-        assert moves(played) == moves([plain.play(salt, version, no_news)[0] for salt, version in behind])
+        assert moves(played) == moves(
+            [plain.play(salt, version, no_news)[0] for salt, version in behind]
+        )
         # A24: what was under way is begun again, from the games in progress of before.
         state = ahead.state()
         assert state.begun == [(WEIGHTS[2], 2)]
         plain.restore(state)
-        assert moves([plain.play(b"unused", 9, no_news)[0]]) == moves([ahead.play(b"unused", 9, no_news)[0]])
+        assert moves([plain.play(b"unused", 9, no_news)[0]]) == moves(
+            [ahead.play(b"unused", 9, no_news)[0]]
+        )
     finally:
         ahead.close()
         plain.close()
 
 
 @pytest.mark.row("A24")
-def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(ahead: SelfPlayRounds, tmp_path: Path) -> None:
+def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(
+    ahead: SelfPlayRounds, tmp_path: Path
+) -> None:
     whole = moves(epochs(ahead, WEIGHTS))
     for interrupted_after in (1, 2):
         first = rounds_in(tmp_path / str(interrupted_after), 1, ahead=1)

@@ -23,7 +23,9 @@ def test_a_folder_is_read_with_its_folders_by_name_and_a_file_but_once(tmp_path:
     assert found.passed_over == []
 
 
-def test_in_a_folder_only_files_named_as_games_are_taken_but_any_that_is_named_itself(tmp_path: Path) -> None:
+def test_in_a_folder_only_files_named_as_games_are_taken_but_any_that_is_named_itself(
+    tmp_path: Path,
+) -> None:
     for name in ("games.wolve", "games.csv"):
         (tmp_path / name).write_text(GAME)
     (tmp_path / "prices.parquet").write_bytes(b"PAR1")
@@ -46,7 +48,9 @@ def test_the_reader_gives_games_and_errors_in_order_and_knows_how_far_it_is(tmp_
     assert (reader.position, reader.games) == (reader.size, 3)
 
 
-def test_a_store_is_read_with_its_journal_and_its_games_say_where_they_stand(tmp_path: Path) -> None:
+def test_a_store_is_read_with_its_journal_and_its_games_say_where_they_stand(
+    tmp_path: Path,
+) -> None:
     store = GameStore(tmp_path)
     store.append([record("a1", game_id=1), record("a2", game_id=2, source="elsewhere:5")])
     store.close()
@@ -79,11 +83,16 @@ def test_a_file_that_goes_away_meanwhile_is_an_error_of_its_own(tmp_path: Path) 
     [
         ("(;GM[11]SZ[3]RE[B+];B[b2];W[a1])", 1),
         ("(;GM[11]SZ[3]RE[W+];B[b2];W[a1])", -1),
-        ("(;GM[11]SZ[3]RE[B+];W[b2];B[a1])", -1),  # White begins: in the project's frame he is Black
+        (
+            "(;GM[11]SZ[3]RE[B+];W[b2];B[a1])",
+            -1,
+        ),  # White begins: in the project's frame he is Black
         ("(;GM[11]SZ[3];B[b2])", 0),
     ],
 )
-def test_a_claimed_winner_is_told_in_the_projects_colours(text: str, winner: int, tmp_path: Path) -> None:
+def test_a_claimed_winner_is_told_in_the_projects_colours(
+    text: str, winner: int, tmp_path: Path
+) -> None:
     (tmp_path / "game.sgf").write_text(text)
     reader = read(tmp_path / "game.sgf")
     (game,) = reader

@@ -14,10 +14,14 @@ from tests.selfplay.recorded_games import content, opened, random_games, save, t
 SEED = 42
 
 
-def sides(positions: GamePositions, records: list[GameRecord], split: Split) -> tuple[set[bytes], set[bytes]]:
+def sides(
+    positions: GamePositions, records: list[GameRecord], split: Split
+) -> tuple[set[bytes], set[bytes]]:
     """Contents of the games that train, and of those that validate."""
     train, validation = (np.unique(positions.games_of(rows)) for rows in split)
-    return {content(records[game]) for game in train}, {content(records[game]) for game in validation}
+    return {content(records[game]) for game in train}, {
+        content(records[game]) for game in validation
+    }
 
 
 @pytest.mark.row("D1")
@@ -51,7 +55,9 @@ def test_the_side_of_a_game_depends_on_no_other_game(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["game", "opening"])
 def test_a_game_and_its_rotation_are_on_one_side(tmp_path: Path, by: str) -> None:
     records = random_games(100, 5, swaps=True)
-    both = [one for record in records for one in (record, turned_by_180(record, 5000 + record.game_id))]
+    both = [
+        one for record in records for one in (record, turned_by_180(record, 5000 + record.game_id))
+    ]
     positions = opened(save(tmp_path / "store", both), 5, swap=True)
     validates = np.zeros(len(both), np.bool_)
     validates[positions.games_of(split_games(positions, seed=SEED, by=by).validation_rows)] = True
@@ -66,13 +72,19 @@ def test_no_opening_is_on_both_sides(tmp_path: Path, plies: int) -> None:
     positions = opened(save(tmp_path / "store", records), 4, swap=True)
     split = split_games(positions, seed=SEED, by="opening", opening_plies=plies)
     openings = [
-        {content(replace(records[game], moves=records[game].moves[:plies])) for game in positions.games_of(rows)}
+        {
+            content(replace(records[game], moves=records[game].moves[:plies]))
+            for game in positions.games_of(rows)
+        }
         for rows in split
     ]
     assert not openings[0] & openings[1]
     by_game = split_games(positions, seed=SEED)
     mixed = [
-        {content(replace(records[game], moves=records[game].moves[:plies])) for game in positions.games_of(rows)}
+        {
+            content(replace(records[game], moves=records[game].moves[:plies]))
+            for game in positions.games_of(rows)
+        }
         for rows in by_game
     ]
     assert mixed[0] & mixed[1]
@@ -113,7 +125,9 @@ def test_the_seed_decides(tmp_path: Path) -> None:
         ({"share": 1 - 1e-9}, "none of 10 games is left for training"),
     ],
 )
-def test_what_cannot_be_split_is_refused(tmp_path: Path, settings: dict[str, float | int | str], said: str) -> None:
+def test_what_cannot_be_split_is_refused(
+    tmp_path: Path, settings: dict[str, float | int | str], said: str
+) -> None:
     positions = opened(save(tmp_path / "store", random_games(10)))
     with pytest.raises(UsageError, match=said) as error:
         split_games(positions, seed=SEED, **settings)  # type: ignore[arg-type]

@@ -48,7 +48,14 @@ def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
 
 def imported(game_id: int) -> GameRecord:
     """A game without anything searched."""
-    return GameRecord(game_id, size=3, swap=True, moves=np.array([4, 9], np.int16), winner=0, ending=Ending.UNFINISHED)
+    return GameRecord(
+        game_id,
+        size=3,
+        swap=True,
+        moves=np.array([4, 9], np.int16),
+        winner=0,
+        ending=Ending.UNFINISHED,
+    )
 
 
 def assert_same(found: list[GameRecord], expected: list[GameRecord]) -> None:
@@ -118,7 +125,9 @@ def test_parts_are_plain_parquet_of_the_documented_schema(tmp_path: Path) -> Non
 
 
 @pytest.mark.row("A24")
-def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_written_parts_are_never_seen_under_their_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A writer that dies inside a part leaves its journal, and the games come back from it."""
     store = GameStore(tmp_path)
     store.append([record(1)])
@@ -164,7 +173,12 @@ def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) 
         ends.append(journal.stat().st_size)
     whole = journal.read_bytes()
     expected = {
-        cut: [game for batch, end in zip(batches, ends[1:], strict=True) if end <= cut for game in batch]
+        cut: [
+            game
+            for batch, end in zip(batches, ends[1:], strict=True)
+            if end <= cut
+            for game in batch
+        ]
         for cut in range(len(whole) + 1)
     }
     folder = tmp_path / "cut"
@@ -173,8 +187,11 @@ def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) 
     for cut, games in list(expected.items())[::3]:
         torn.write_bytes(whole[:cut])
         assert read_table(torn)["game_id"].to_pylist() == games, f"cut after byte {cut} of {ends}"
-    # What is read is what a store keeps, which takes much longer: beside the ends of batches, and here and there.
-    for cut in sorted({*range(0, len(whole), 397), *(end + beside for end in ends[1:] for beside in (-1, 0, 1))}):
+    # What is read is what a store keeps, which takes much longer: beside the ends of batches, and
+    # here and there.
+    for cut in sorted(
+        {*range(0, len(whole), 397), *(end + beside for end in ends[1:] for beside in (-1, 0, 1))}
+    ):
         torn.write_bytes(whole[:cut])
         store = GameStore(folder)
         found = [one.game_id for one in store.records()]
@@ -231,7 +248,9 @@ def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: i
 def test_parts_and_journals_of_version_4_have_surprises_and_are_read(tmp_path: Path) -> None:
     """A run of an earlier version continues."""
     surprises = pa.array([[0.5]], pa.list_(pa.float32()))
-    part, journal = (to_table([record(game)]).append_column("surprises", surprises) for game in (1, 2))
+    part, journal = (
+        to_table([record(game)]).append_column("surprises", surprises) for game in (1, 2)
+    )
     pq.write_table(part, tmp_path / "part-000000.parquet")
     with pa.ipc.new_stream(tmp_path / JOURNAL, journal.schema) as stream:
         stream.write_table(journal)
@@ -254,7 +273,9 @@ def test_games_are_read_while_another_writes_and_each_once(tmp_path: Path) -> No
     assert_same(read_records(tmp_path / JOURNAL), [record(0), record(1)])
     journal = (tmp_path / JOURNAL).read_bytes()
     store.flush()
-    (tmp_path / JOURNAL).write_bytes(journal)  # as after a kill between the part and the end of the journal
+    (tmp_path / JOURNAL).write_bytes(
+        journal
+    )  # as after a kill between the part and the end of the journal
     assert read_rows(tmp_path / JOURNAL) == []
     assert_same(read_records(tmp_path / "part-000000.parquet"), [record(0), record(1)])
 
@@ -262,7 +283,9 @@ def test_games_are_read_while_another_writes_and_each_once(tmp_path: Path) -> No
 @pytest.mark.row("A24")
 @pytest.mark.row("E9")
 def test_a_store_is_one_processs_from_its_opening_to_its_close(tmp_path: Path) -> None:
-    """Before the first game, beside a journal, and between two parts; opening tidies up after the dead alone."""
+    """Before the first game, beside a journal,
+    and between two parts; opening tidies up after the dead alone.
+    """
     with GameStore(tmp_path) as store:
         for number in range(2):
             with pytest.raises(UsageError, match="another process is writing games here"):

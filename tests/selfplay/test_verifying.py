@@ -49,12 +49,16 @@ def store_of(tmp_path: Path, *games: GameRecord) -> Path:
             store.append([game])
         (tmp_path / "store").mkdir(exist_ok=True)
         number = len(list((tmp_path / "store").iterdir()))
-        (tmp_path / "other" / "part-000000.parquet").rename(tmp_path / "store" / f"part-{number:06d}.parquet")
+        (tmp_path / "other" / "part-000000.parquet").rename(
+            tmp_path / "store" / f"part-{number:06d}.parquet"
+        )
     return tmp_path / "store"
 
 
 def test_a_store_with_an_id_twice_is_wrong_and_a_duplicate_is_noted(tmp_path: Path) -> None:
-    folder = store_of(tmp_path, WON, replace(OPEN, game_id=2), replace(OPEN, game_id=3), replace(OPEN, game_id=2))
+    folder = store_of(
+        tmp_path, WON, replace(OPEN, game_id=2), replace(OPEN, game_id=3), replace(OPEN, game_id=2)
+    )
     verdict = verify_games(read(folder))
     assert (verdict.games, verdict.plies, verdict.fine) == (4, 14, False)
     assert verdict.wrong.counts == {"id twice": 1}
@@ -90,5 +94,7 @@ def test_an_id_is_unique_in_its_store_alone(tmp_path: Path) -> None:
                 store.append([replace(OPEN, game_id=7 + len(store))])
                 store.flush()
     assert verify_games(read(tmp_path)).fine
-    (tmp_path / "one" / "part-000001.parquet").write_bytes((tmp_path / "one" / "part-000000.parquet").read_bytes())
+    (tmp_path / "one" / "part-000001.parquet").write_bytes(
+        (tmp_path / "one" / "part-000000.parquet").read_bytes()
+    )
     assert verify_games(read(tmp_path)).wrong.counts == {"id twice": 1}

@@ -16,7 +16,9 @@ from tests.selfplay.recorded_games import random_games as random_recorded_games
 
 
 def random_game(game_id: int, size: int, *, swap: bool, full_share: float = 0.6) -> GameRecord:
-    """A random game played with `GameBoard`, with random policies over the legal moves of some plies."""
+    """A random game played with `GameBoard`,
+    with random policies over the legal moves of some plies.
+    """
     random = np.random.default_rng([game_id, size])
     board = GameBoard(size, swap=swap)
     plies, policies = [], []
@@ -60,7 +62,9 @@ Position = tuple[bytes, bytes, float]
 
 
 def as_drawn(record: GameRecord, ply: int, *, turned: bool, share: float = 0.0) -> Position:
-    """Expected entry of a batch for one position: the board turned first, then seen by the player to move."""
+    """Expected entry of a batch for one position:
+    the board turned first, then seen by the player to move.
+    """
     size = record.size
     board = GameBoard(size, swap=record.swap, moves=record.moves[:ply].tolist())
     planes = board.planes()[0]
@@ -71,8 +75,14 @@ def as_drawn(record: GameRecord, ply: int, *, turned: bool, share: float = 0.0) 
     if turned:
         planes, cells = planes[:, ::-1, ::-1], cells[::-1, ::-1]
     mover = 1 if ply % 2 == 0 else -1
-    value = (1 - share) * (1.0 if record.winner == mover else -1.0) + share * float(record.values[ply])
-    return planes.tobytes(), np.concatenate([cells.ravel(), policy[size**2 :]]).tobytes(), round(value, 5)
+    value = (1 - share) * (1.0 if record.winner == mover else -1.0) + share * float(
+        record.values[ply]
+    )
+    return (
+        planes.tobytes(),
+        np.concatenate([cells.ravel(), policy[size**2 :]]).tobytes(),
+        round(value, 5),
+    )
 
 
 def rows(batch: Batch) -> list[Position]:
@@ -108,7 +118,11 @@ def test_positions_are_rebuilt_as_the_board_plays_them(size: int, swap: bool, sh
 def test_every_position_comes_once_before_any_comes_again() -> None:
     records = games(40)
     window = window_of(records)
-    turned = {as_drawn(r, ply, turned=True): as_drawn(r, ply, turned=False) for r in records for ply in r.policy_plies}
+    turned = {
+        as_drawn(r, ply, turned=True): as_drawn(r, ply, turned=False)
+        for r in records
+        for ply in r.policy_plies
+    }
     batch = len(window) // 4
     epoch = window.epoch(batch=batch, steps=8, seed=3, epoch=1)
     seen = Counter(turned.get(row, row) for step in range(4) for row in rows(epoch[step]))
@@ -142,7 +156,12 @@ def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: i
         assert len(window) == sum(held)
         assert sum(held[1:]) < capacity
     assert len(window) >= capacity
-    allowed = {as_drawn(r, ply, turned=turned) for r in kept for ply in r.policy_plies for turned in (False, True)}
+    allowed = {
+        as_drawn(r, ply, turned=turned)
+        for r in kept
+        for ply in r.policy_plies
+        for turned in (False, True)
+    }
     assert set(rows(window.epoch(batch=400, steps=1, seed=0, epoch=0)[0])) <= allowed
 
 
@@ -190,7 +209,9 @@ def drawn_of(others: GameRows) -> dict[Position, int]:
     found: dict[Position, int] = {}
     for turned in (False, True):
         batch = others.positions.batch(others.rows, np.full(len(others.rows), turned))
-        found |= {position: int(row) for position, row in zip(rows(batch), others.rows, strict=True)}
+        found |= {
+            position: int(row) for position, row in zip(rows(batch), others.rows, strict=True)
+        }
     return found
 
 
@@ -200,7 +221,9 @@ def test_a_share_of_every_batch_comes_from_the_other_games(tmp_path: Path, share
     window, others = window_of(games(60)), imported(tmp_path)
     epoch = window.epoch(batch=33, steps=10, seed=1, epoch=0, others=others, share=share)
     known = set(drawn_of(others))
-    counts = [sum(position in known for position in rows(epoch[step])) for step in range(len(epoch))]
+    counts = [
+        sum(position in known for position in rows(epoch[step])) for step in range(len(epoch))
+    ]
     assert [len(epoch[step].value) for step in range(len(epoch))] == [33] * 10
     assert all(abs(count - 33 * share) <= 1 for count in counts)
     assert abs(sum(counts) - 330 * share) <= 0.5

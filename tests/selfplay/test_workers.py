@@ -7,7 +7,13 @@ import psutil
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.selfplay.players import LocalPlayer, PlayerSettings, SelfPlayer, WorkerPlayers, make_player
+from hexlit.selfplay.players import (
+    LocalPlayer,
+    PlayerSettings,
+    SelfPlayer,
+    WorkerPlayers,
+    make_player,
+)
 from tests.selfplay.players import SelfPlayerTests, played, workplace
 
 PLACE = workplace()
@@ -99,7 +105,9 @@ def test_a_worker_that_ends_or_fails_is_told_and_leaves_no_process(
     try:
         with pytest.raises(error, match=message):
             played(player, 10, weights)
-        psutil.wait_procs([one for one in psutil.Process().children() if one not in before], timeout=10)
+        psutil.wait_procs(
+            [one for one in psutil.Process().children() if one not in before], timeout=10
+        )
     finally:
         player.close()
     assert psutil.Process().children() == before

@@ -1,8 +1,10 @@
-"""A storm of aimed kills over everything that writes: nothing lost, nothing twice, nothing changed, nothing left.
+"""A storm of aimed kills over everything that writes: nothing lost, nothing twice, nothing changed,
+nothing left.
 
-Each process is killed at one call of what makes its work safe on disk: before or after a sync, a rename, a removal, or
-games reaching their journal. The number of the call is drawn over the whole length of the work. A process of each kind
-works once without a kill; what the killed ones come to at last has to be the same.
+Each process is killed at one call of what makes its work safe on disk: before or after a sync, a
+rename, a removal, or games reaching their journal. The number of the call is drawn over the whole
+length of the work. A process of each kind works once without a kill; what the killed ones come to
+at last has to be the same.
 
     pytest -m slow -s tests/storms                          (prints the counts)
     HEXLIT_KILLS=20 pytest -m slow -s tests/storms           (so many kills in all; 104 without)
@@ -30,7 +32,11 @@ from tests.commands.recorded import save_games
 from tests.commands.test_train_resume import assert_ends_alike, games_on_disk
 from tests.commands.tiny import TINY
 
-pytestmark = [pytest.mark.slow, pytest.mark.row("A24"), pytest.mark.skipif(os.name != "posix", reason="signals")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.row("A24"),
+    pytest.mark.skipif(os.name != "posix", reason="signals"),
+]
 
 KILLS = int(os.environ.get("HEXLIT_KILLS", "104"))
 SHARES = {"train": 0.4, "import": 0.25, "match": 0.2, "sweep": 0.15}
@@ -38,8 +44,9 @@ SHARES = {"train": 0.4, "import": 0.25, "match": 0.2, "sweep": 0.15}
 STAND_IN = Path(__file__).parents[1] / "tuning" / "stand_in"
 SECONDS_TO_DIE = 2.0
 
-# Runs a command of hexlit and kills its own process at call number COUNT of what makes work safe; below 0 never, and
-# the number of calls is printed. TMPDIR is read anew: the process was forked from one that has looked already.
+# Runs a command of hexlit and kills its own process at call number COUNT of what makes work safe;
+# below 0 never, and the number of calls is printed. TMPDIR is read anew: the process was forked
+# from one that has looked already.
 KILLER = """
 import os, pathlib, signal, sys, tempfile
 from importlib import import_module
@@ -115,7 +122,11 @@ def orphans(room: Path) -> list[str]:
         found = []
         for process in psutil.process_iter(["cmdline", "pid", "status"]):
             line = " ".join(process.info["cmdline"] or [])
-            if str(room) in line and process.info["pid"] != os.getpid() and process.info["status"] != "zombie":
+            if (
+                str(room) in line
+                and process.info["pid"] != os.getpid()
+                and process.info["status"] != "zombie"
+            ):
                 found.append(line[:200])
         if not found or time.monotonic() > deadline:
             return found
@@ -123,14 +134,21 @@ def orphans(room: Path) -> list[str]:
 
 
 def leftovers(*rooms: Path) -> list[str]:
-    return [str(path) for room in rooms for path in room.rglob("*") if path.suffix in (".tmp", ".building")]
+    return [
+        str(path)
+        for room in rooms
+        for path in room.rglob("*")
+        if path.suffix in (".tmp", ".building")
+    ]
 
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """TMPDIR on another file system, where there is one in memory."""
     shm = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(prefix="hexlit-storm-", dir=shm if os.access(shm, os.W_OK) else None))
+    folder = Path(
+        tempfile.mkdtemp(prefix="hexlit-storm-", dir=shm if os.access(shm, os.W_OK) else None)
+    )
     monkeypatch.setenv("TMPDIR", str(folder))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -138,15 +156,23 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def content(store: Path) -> list[tuple[int, bytes, int]]:
     return [
-        (game.game_id, game.moves.tobytes(), game.winner) for part in part_files(store) for game in read_records(part)
+        (game.game_id, game.moves.tobytes(), game.winner)
+        for part in part_files(store)
+        for game in read_records(part)
     ]
 
 
 def storm(
-    kind: str, command: str, seed: int, room: Path, elsewhere: Path, arguments: Callable[[Path], list[str]]
+    kind: str,
+    command: str,
+    seed: int,
+    room: Path,
+    elsewhere: Path,
+    arguments: Callable[[Path], list[str]],
 ) -> Iterator[tuple[Counts, Path, bool]]:
-    """Run the command in a folder until it ends, then in the next, for all kills of its kind; after each run its
-    counts, its folder and whether it was killed. The first run, without a kill, is in the folder `expected`.
+    """Run the command in a folder until it ends, then in the next, for all kills of its kind; after
+    each run its counts, its folder and whether it was killed. The first run, without a kill, is in
+    the folder `expected`.
     """
     _, output = run(command, -1, *arguments(room / "expected"))
     counts, rng = Counts(), random.Random(seed)
@@ -198,7 +224,13 @@ def rows_of(folder: Path) -> list[tuple[str, ...]]:
 
 
 def test_matches(tmp_path: Path, elsewhere: Path) -> None:
-    start = ["players=[random,two_distance,rollouts simulations=4]", "board=4", "pairs=6", "at_once=2", "seed=3"]
+    start = [
+        "players=[random,two_distance,rollouts simulations=4]",
+        "board=4",
+        "pairs=6",
+        "at_once=2",
+        "seed=3",
+    ]
     start += ["accelerator=cpu", "accelerator.threads=1", "openings.balanced=false"]
     before: list[tuple[str, ...]] = []
     for counts, folder, killed in storm(
@@ -216,15 +248,32 @@ def test_matches(tmp_path: Path, elsewhere: Path) -> None:
 
 
 def test_sweeps(tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The trials are the stand-ins of the sweep's own tests, each a process that has to die with its sweep."""
+    """The trials are the stand-ins of the sweep's own tests,
+    each a process that has to die with its sweep.
+    """
     root = Path(__file__).parents[2]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(STAND_IN), str(root)]))
     monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path / "slots"))
     monkeypatch.setenv("STAND_IN_SECONDS", "0.02")
     trials = 4
-    start = ["--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=random", "logger=csv", "board=3"]
-    start += ["accelerator=cpu", "trainer.max_epochs=4", "optimizer.lr=interval(1e-4,1e-1)", "seed=5"]
-    start += [f"hydra.sweeper.n_trials={trials}", "hydra.sweeper.n_jobs=2", "hydra/sweeper/pruner=none"]
+    start = [
+        "--multirun",
+        "hydra/sweeper=optuna",
+        "hydra/sweeper/sampler=random",
+        "logger=csv",
+        "board=3",
+    ]
+    start += [
+        "accelerator=cpu",
+        "trainer.max_epochs=4",
+        "optimizer.lr=interval(1e-4,1e-1)",
+        "seed=5",
+    ]
+    start += [
+        f"hydra.sweeper.n_trials={trials}",
+        "hydra.sweeper.n_jobs=2",
+        "hydra/sweeper/pruner=none",
+    ]
 
     def arguments(folder: Path) -> list[str]:
         resume = ["sweep.resume=true"] if (folder / "sweep.json").exists() else []
@@ -256,7 +305,12 @@ def complete_trials(folder: Path) -> dict[int, tuple[object, ...]]:
 
 
 def test_training_and_resuming(tmp_path: Path, elsewhere: Path) -> None:
-    overrides = [*TINY, "trainer.max_epochs=3", "trainer.monitor=strength.score", "trainer.monitor_mode=max"]
+    overrides = [
+        *TINY,
+        "trainer.max_epochs=3",
+        "trainer.monitor=strength.score",
+        "trainer.monitor_mode=max",
+    ]
     survivors = set[int]()
     for counts, folder, killed in storm(
         "train", "train", 1, tmp_path, elsewhere, lambda folder: begun_or_resumed(folder, overrides)
@@ -265,7 +319,9 @@ def test_training_and_resuming(tmp_path: Path, elsewhere: Path) -> None:
             if (folder / "games").is_dir():
                 survivors |= games_on_disk(folder, tmp_path / f"kill-{counts.kills}")
             continue
-        ids = [record.game_id for part in part_files(folder / "games") for record in read_records(part)]
+        ids = [
+            record.game_id for part in part_files(folder / "games") for record in read_records(part)
+        ]
         counts.lost += len(survivors - set(ids))
         counts.twice += len(ids) - len(set(ids))
         assert_ends_alike(folder, tmp_path / "expected", survivors)

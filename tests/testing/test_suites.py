@@ -1,4 +1,6 @@
-"""A suite that lets a broken implementation pass is worth nothing: each break below is found by the test it is for."""
+"""A suite that lets a broken implementation pass is worth nothing:
+each break below is found by the test it is for.
+"""
 
 from collections.abc import Callable
 
@@ -23,16 +25,22 @@ class Changed(UniformEvaluator):
     def __init__(self, change: Answer) -> None:
         self.change = change
 
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
         super().evaluate(planes, policy, value)
         self.change(planes, policy, value)
 
 
-def _of_the_row(planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+def _of_the_row(
+    planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+) -> None:
     value += np.linspace(0, 1, len(value), dtype=np.float32)
 
 
-def _everywhere(planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+def _everywhere(
+    planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+) -> None:
     policy.fill(1 / policy.shape[1])
 
 
@@ -40,11 +48,23 @@ LEGAL = "test_policies_are_distributions_over_the_legal_actions"
 RANGE = "test_values_lie_between_a_loss_and_a_win"
 READ = "test_positions_are_only_read"
 BROKEN_EVALUATORS: dict[str, tuple[Answer, str, str]] = {
-    "no distribution": (lambda planes, policy, value: np.multiply(policy, 2, out=policy), LEGAL, "policies sum to"),
+    "no distribution": (
+        lambda planes, policy, value: np.multiply(policy, 2, out=policy),
+        LEGAL,
+        "policies sum to",
+    ),
     "illegal moves": (_everywhere, LEGAL, "an illegal action has a probability"),
     "no number": (lambda planes, policy, value: value.fill(np.nan), RANGE, "values"),
-    "writes planes": (lambda planes, policy, value: planes.fill(0), READ, "the planes were changed"),
-    "looks at the row": (_of_the_row, "test_an_answer_depends_on_the_position_alone", "the row matters"),
+    "writes planes": (
+        lambda planes, policy, value: planes.fill(0),
+        READ,
+        "the planes were changed",
+    ),
+    "looks at the row": (
+        _of_the_row,
+        "test_an_answer_depends_on_the_position_alone",
+        "the row matters",
+    ),
 }
 
 
@@ -93,7 +113,10 @@ BROKEN_BLOCKS: dict[Callable[[NetConfig], nn.Module], tuple[str, str]] = {
     Unlearned: ("test_every_weight_learns", "conv.bias has no gradient"),
     Mixed: ("test_an_answer_in_evaluation_depends_on_the_position_alone", "answers differ by"),
     Noisy: ("test_an_answer_in_evaluation_depends_on_the_position_alone", "answers differ by"),
-    Forgetful: ("test_its_state_is_all_that_another_one_needs", "with the same state answers differ by"),
+    Forgetful: (
+        "test_its_state_is_all_that_another_one_needs",
+        "with the same state answers differ by",
+    ),
     single: ("test_its_state_is_all_that_another_one_needs", "returned twice"),
 }
 

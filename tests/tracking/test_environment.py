@@ -23,7 +23,12 @@ SAID = {
 @pytest.mark.row("F12")
 def test_what_is_left_out_comes_from_the_environment() -> None:
     found = resolved(WandbConfig(), SAID)
-    assert (found.mode, found.project, found.entity, found.name) == ("online", "theirs", "team", "named")
+    assert (found.mode, found.project, found.entity, found.name) == (
+        "online",
+        "theirs",
+        "team",
+        "named",
+    )
     assert (found.group, found.tags, found.init_timeout) == ("together", ["a", "b", "c"], 7.0)
 
 
@@ -38,15 +43,20 @@ def test_without_either_a_run_is_offline_in_the_project_hexlit() -> None:
 
 
 @pytest.mark.parametrize(
-    "variable", ["MODE=shared", "MODE=x", "PROJECT=a/b", "INIT_TIMEOUT=soon", "INIT_TIMEOUT=0", "RUN_ID=a/b"]
+    "variable",
+    ["MODE=shared", "MODE=x", "PROJECT=a/b", "INIT_TIMEOUT=soon", "INIT_TIMEOUT=0", "RUN_ID=a/b"],
 )
 def test_a_variable_that_cannot_be_meant_is_refused(variable: str) -> None:
     name, _, value = variable.partition("=")
-    with pytest.raises((UsageError, ValueError, wandb.Error), match=f"(?i){name.replace('_', '.')}.*"):
+    with pytest.raises(
+        (UsageError, ValueError, wandb.Error), match=f"(?i){name.replace('_', '.')}.*"
+    ):
         resolved(WandbConfig(), {f"WANDB_{name}": value})
 
 
-def test_a_netrc_entry_or_a_key_in_the_environment_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_netrc_entry_or_a_key_in_the_environment_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "netrc"
     monkeypatch.setenv("NETRC", str(file))
     assert not has_credentials()

@@ -5,7 +5,11 @@ import pytest
 from hexlit.tasks.hex.task import HexTask
 from hexlit.tracking.metric_names import Metric, MetricTable
 
-REGROUPED = {"cost.seconds": "time/wall_seconds", "steps.skipped": "train/skipped_steps", "games.games": "data/games"}
+REGROUPED = {
+    "cost.seconds": "time/wall_seconds",
+    "steps.skipped": "train/skipped_steps",
+    "games.games": "data/games",
+}
 REGROUPED |= {"memory.host_mb": "device/memory_host_mb", "a.b.c": "a/b.c", "epoch": "epoch"}
 BEST = {
     "max": ["val.top1_accuracy", "strength.openings_right"],

@@ -21,7 +21,13 @@ def test_a_resumed_run_continues_its_own_and_a_new_one_does_not(tmp_path: Path) 
     folder = tmp_path / "run"
     for step, resumed in enumerate((False, True, False)):
         run = open_run(
-            WandbConfig(project="p"), folder, name="a b", kind="train", tags=["t"], facts={"x": step}, resumed=resumed
+            WandbConfig(project="p"),
+            folder,
+            name="a b",
+            kind="train",
+            tags=["t"],
+            facts={"x": step},
+            resumed=resumed,
         )
         assert run is not None
         run.log({"loss": float(step)}, step)
@@ -39,17 +45,32 @@ def test_a_resumed_run_continues_its_own_and_a_new_one_does_not(tmp_path: Path) 
 def test_the_environment_names_what_the_configuration_leaves_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = {"PROJECT": "theirs", "NAME": "named", "TAGS": "x,y", "RUN_GROUP": "g", "RUN_ID": "id7", "JOB_TYPE": "job"}
+    said = {
+        "PROJECT": "theirs",
+        "NAME": "named",
+        "TAGS": "x,y",
+        "RUN_GROUP": "g",
+        "RUN_ID": "id7",
+        "JOB_TYPE": "job",
+    }
     for name, value in said.items():
         monkeypatch.setenv(f"WANDB_{name}", value)
     monkeypatch.setenv("WANDB_DIR", str(tmp_path / "elsewhere"))
     for own_name in (False, True):
-        run = open_run(WandbConfig(), tmp_path / "run", name="own", kind="train", tags=["t"], own_name=own_name)
+        run = open_run(
+            WandbConfig(), tmp_path / "run", name="own", kind="train", tags=["t"], own_name=own_name
+        )
         assert run is not None
         run.finish()
     assert not (tmp_path / "run" / "wandb").exists()
     shared, own = offline_runs(tmp_path / "elsewhere")
-    assert (shared.id, shared.name, shared.project, shared.group, shared.kind) == ("id7", "named", "theirs", "g", "job")
+    assert (shared.id, shared.name, shared.project, shared.group, shared.kind) == (
+        "id7",
+        "named",
+        "theirs",
+        "g",
+        "job",
+    )
     assert shared.tags == ("t", "x", "y")
     assert own.name == "own"
     assert own.id != "id7"
@@ -57,7 +78,9 @@ def test_the_environment_names_what_the_configuration_leaves_open(
 
 @pytest.mark.row("F12")
 @pytest.mark.parametrize("variable", ["WANDB_MODE=disabled", "WANDB_DISABLED=true"])
-def test_a_disabled_run_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+def test_a_disabled_run_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
     monkeypatch.setattr(wandb, "init", lambda **arguments: pytest.fail("W&B was opened"))
     monkeypatch.setenv(*variable.split("=", 1))
     assert open_run(WandbConfig(), tmp_path / "run", name="a", kind="train") is None
@@ -67,14 +90,19 @@ def test_a_disabled_run_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     "error",
     [
-        wandb.errors.CommError("Run initialization has timed out after 30.0 sec.\nPlease try again"),
+        wandb.errors.CommError(
+            "Run initialization has timed out after 30.0 sec.\nPlease try again"
+        ),
         wandb.errors.UsageError("No API key configured. Use `wandb login` to log in."),
         wandb.errors.AuthenticationError("invalid key"),
         ConnectionRefusedError(111, "refused"),
     ],
 )
 def test_online_that_fails_goes_on_offline_with_one_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
 ) -> None:
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     calls: list[dict[str, Any]] = []
@@ -118,10 +146,15 @@ def test_an_identity_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("INIT_TIMEOUT", "soon"), ("RUN_ID", "a/b"), ("MODE", "x"), ("DIR", "/proc/none")]
+    ("name", "value"),
+    [("INIT_TIMEOUT", "soon"), ("RUN_ID", "a/b"), ("MODE", "x"), ("DIR", "/proc/none")],
 )
 def test_a_variable_that_wandb_refuses_is_a_warning_and_no_run(
-    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    name: str,
+    value: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv(f"WANDB_{name}", value)
     assert open_run(WandbConfig(mode="offline"), tmp_path, name="run", kind="train") is None

@@ -11,7 +11,9 @@ from hexlit.tracking.provenance import git_state, versions
 
 def git(folder: Path, *arguments: str) -> str:
     who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    done = subprocess.run(["git", "-C", str(folder), *who, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", "-C", str(folder), *who, *arguments], capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -25,7 +27,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.row("F12")
-def test_the_commit_is_that_of_the_code_and_changes_are_seen(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commit_is_that_of_the_code_and_changes_are_seen(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     git(package, "init", "-q")
     git(package, "add", ".")
     git(package, "commit", "-qm", "first")

@@ -72,7 +72,9 @@ def test_media_and_artifacts_can_be_turned_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.row("F12")
-def test_a_logged_checkpoint_stays_what_it_was_when_its_file_is_replaced(run: TrackedRun, tmp_path: Path) -> None:
+def test_a_logged_checkpoint_stays_what_it_was_when_its_file_is_replaced(
+    run: TrackedRun, tmp_path: Path
+) -> None:
     path = tmp_path / "best.ckpt"
     path.write_bytes(b"first")
     run.made(Files("checkpoint-x", "checkpoint", [path], ["best"], {"epochs": 3}))
@@ -114,9 +116,14 @@ def test_references_name_files_where_they_are(run: TrackedRun, tmp_path: Path) -
 
 
 def test_an_error_of_wandb_ends_its_part_of_the_logging_alone(
-    run: TrackedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    run: TrackedRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(run.run, "log_artifact", lambda *arguments, **named: Path("/proc/none/x").write_text("x"))
+    monkeypatch.setattr(
+        run.run, "log_artifact", lambda *arguments, **named: Path("/proc/none/x").write_text("x")
+    )
     path = tmp_path / "net.ckpt"
     path.write_bytes(b"net")
     run.made(Files("net", "checkpoint", [path]))

@@ -45,7 +45,9 @@ def budget_of(costly: Costly, limit: float) -> Budget:
 
 
 def test_training_ends_before_an_epoch_that_does_not_fit_and_measures_its_end() -> None:
-    """The last epoch is the measure of the next, and the strength measured then is the final one."""
+    """The last epoch is the measure of the next,
+    and the strength measured then is the final one.
+    """
     costly, watch, calls = Costly([3e14] * 100), Watch(), []
 
     def measure(final: bool) -> Mapping[str, Any]:
@@ -80,13 +82,17 @@ def test_the_progress_is_the_largest_share_of_epochs_and_budgets() -> None:
     assert short.ends[:3] == pytest.approx([0.125, 0.375, 0.5])
 
 
-@pytest.mark.parametrize(("limit", "said"), [(400.0, "after about 40 of its 100 epochs"), (1e6, "")])
+@pytest.mark.parametrize(
+    ("limit", "said"), [(400.0, "after about 40 of its 100 epochs"), (1e6, "")]
+)
 def test_a_run_short_of_its_budget_says_so_once_and_early(
     limit: float, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     costly = Costly([10.0] * 100)
     with caplog.at_level(logging.WARNING, "hexlit"):
         fit(100, [costly, budget_of(costly, limit)])
-    messages = [record.getMessage() for record in caplog.records if record.name.startswith("hexlit")]
+    messages = [
+        record.getMessage() for record in caplog.records if record.name.startswith("hexlit")
+    ]
     assert len(messages) == bool(said)
     assert all(said in message for message in messages)

@@ -1,4 +1,6 @@
-"""Checkpoints: an old one stays until the new one stands, and one that is damaged is never trained on."""
+"""Checkpoints: an old one stays until the new one stands,
+and one that is damaged is never trained on.
+"""
 
 import os
 import random
@@ -77,7 +79,9 @@ def test_whichever_byte_is_flipped_the_file_is_refused_or_reads_the_same(tmp_pat
 def test_a_torn_file_is_refused_in_one_line(size: int, tmp_path: Path) -> None:
     path = save(tmp_path, "last.ckpt", 0)
     path.write_bytes(path.read_bytes()[:size])
-    with pytest.raises(UsageError, match=r"checkpoint=.*last\.ckpt: not a whole checkpoint") as refused:
+    with pytest.raises(
+        UsageError, match=r"checkpoint=.*last\.ckpt: not a whole checkpoint"
+    ) as refused:
         read_checkpoint(path, "checkpoint")
     assert "\n" not in str(refused.value)
 
@@ -86,11 +90,15 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     """The checkpoint before stays, and the message is a plain line."""
     path = save(tmp_path, "last.ckpt", 0)
     strange = content(1) | {"callbacks": {"mine": {"count": np.int64(3)}}}
-    with pytest.raises(UsageError, match=r"last\.ckpt: not written; .* an object of numpy") as refused:
+    with pytest.raises(
+        UsageError, match=r"last\.ckpt: not written; .* an object of numpy"
+    ) as refused:
         WholeCheckpoints().save_checkpoint(strange, path)
     assert str(refused.value).isprintable()
     assert read_checkpoint(path)["epoch"] == 0
     torch.save(strange, path)
-    with pytest.raises(UsageError, match=r"checkpoint=.*last\.ckpt: a checkpoint holds tensors and plain") as refused:
+    with pytest.raises(
+        UsageError, match=r"checkpoint=.*last\.ckpt: a checkpoint holds tensors and plain"
+    ) as refused:
         read_checkpoint(path, "checkpoint")
     assert str(refused.value).isprintable()

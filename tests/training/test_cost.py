@@ -1,4 +1,6 @@
-"""The cost of a run: every evaluation once, every example of a step three times, over all sessions."""
+"""The cost of a run: every evaluation once,
+every example of a step three times, over all sessions.
+"""
 
 import time
 from collections.abc import Callable
@@ -16,10 +18,16 @@ from tests.training.test_evaluation import fit
 
 
 def cost_of(
-    forward: int, evaluations: Callable[[], int], training: int | None = None, ago: float = 0.0, earlier: float = 0.0
+    forward: int,
+    evaluations: Callable[[], int],
+    training: int | None = None,
+    ago: float = 0.0,
+    earlier: float = 0.0,
 ) -> Cost:
     started = time.monotonic() - ago
-    work: Any = SimpleNamespace(training_flops=lambda: training or forward, data_flops=lambda: forward * evaluations())
+    work: Any = SimpleNamespace(
+        training_flops=lambda: training or forward, data_flops=lambda: forward * evaluations()
+    )
     return Cost(work, PhaseClock(None), started, earlier)
 
 
@@ -37,7 +45,9 @@ def test_an_evaluation_counts_once_and_an_example_three_times(tmp_path: Path) ->
     cost = cost_of(7, lambda: play.evaluations)
     fit(2, [play, cost, MetricsCsv(tmp_path)])  # three steps of four examples
     assert cost.flops == 7 * (2 * 10 + 3 * 2 * 12)
-    header, *rows = [line.split(",") for line in (tmp_path / "metrics.csv").read_text().splitlines()]
+    header, *rows = [
+        line.split(",") for line in (tmp_path / "metrics.csv").read_text().splitlines()
+    ]
     assert [float(row[header.index("cost.flops")]) for row in rows] == [7 * 46, 7 * 92]
     assert [float(row[header.index("cost.actor_macs")]) for row in rows] == [7 * 10 / 2, 7 * 20 / 2]
     first, second = (float(row[header.index("cost.seconds")]) for row in rows)

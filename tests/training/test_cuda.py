@@ -22,7 +22,10 @@ from hexlit.training.config import OptimizerConfig
 from hexlit.training.usage import StepClock
 from tests.training.trainers import quiet_trainer
 
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
 SIZE = 7
 OPTIMIZER = OptimizerConfig(lr=0.01, warmup_steps=0, schedule="constant")
 
@@ -30,7 +33,9 @@ OPTIMIZER = OptimizerConfig(lr=0.01, warmup_steps=0, schedule="constant")
 def fit(
     folder: Path, steps: int = 40, examples: int = 256, **fields: Any
 ) -> tuple[HexModule, Mapping[str, Any], float]:
-    """A module after `steps` steps on a few batches, its row of steps.csv, and its loss in float32 on the CPU."""
+    """A module after `steps` steps on a few batches,
+    its row of steps.csv, and its loss in float32 on the CPU.
+    """
     settings: dict[str, Any] = {"device": "cuda", "train_batch": examples}
     profile = build_profile(AcceleratorConfig(**settings | fields))
     profile.apply()
@@ -40,12 +45,18 @@ def fit(
     clock = module.clock = StepClock(folder / "steps.csv", profile.device)
     module.prepare()
     batches = batches_of(SIZE, examples)
-    on_card: dict[str, Any] = {"accelerator": "gpu", "devices": profile.devices, "precision": profile.precision}
+    on_card: dict[str, Any] = {
+        "accelerator": "gpu",
+        "devices": profile.devices,
+        "precision": profile.precision,
+    }
     trainer = quiet_trainer(steps // len(batches), callbacks=[clock], **on_card)
     trainer.fit(module, DataLoader(batches, batch_size=None, pin_memory=profile.pin_memory))  # type: ignore[arg-type]
     module.to("cpu").eval()
     with torch.no_grad():
-        loss = sum(float(module.losses(module.output(batch), batch)["loss"]) for batch in batches) / len(batches)
+        loss = sum(
+            float(module.losses(module.output(batch), batch)["loss"]) for batch in batches
+        ) / len(batches)
     return module, clock.table.rows[-1], loss
 
 
@@ -99,13 +110,18 @@ def test_an_epoch_has_transfer_time_peak_memory_and_parts_that_add_up(tmp_path: 
     _, row, _ = fit(tmp_path)
     assert float(row["transfer_seconds"]) > 0
     assert int(row["peak_device_bytes"]) > 10**6
-    parts = sum(float(row[f"{part}_seconds"]) for part in ("load", "transfer", "forward", "loss", "backward", "update"))
+    parts = sum(
+        float(row[f"{part}_seconds"])
+        for part in ("load", "transfer", "forward", "loss", "backward", "update")
+    )
     assert parts == pytest.approx(float(row["wall_seconds"]), rel=0.05)
 
 
 @pytest.mark.row("A21")
 def test_real_full_memory_halves_the_micro_batch(tmp_path: Path) -> None:
-    """With a cap that the whole batch does not fit under. On Hopper cuBLAS takes 32 MiB of it for itself."""
+    """With a cap that the whole batch does not fit under.
+    On Hopper cuBLAS takes 32 MiB of it for itself.
+    """
     torch.cuda.empty_cache()
     try:
         module, row, _ = fit(tmp_path, steps=8, examples=4096, memory_cap=0.25, precision="32-true")
@@ -118,7 +134,16 @@ def test_real_full_memory_halves_the_micro_batch(tmp_path: Path) -> None:
 @pytest.mark.row("A8")
 def test_a_few_steps_on_cpu_and_cuda_come_to_the_same_loss() -> None:
     torch.manual_seed(0)
-    net, config = build_net(NetConfig(channels=32, blocks=[2])), BenchConfig(board=SIZE, optimizer=OPTIMIZER)
-    profiles = [build_profile(AcceleratorConfig(device=device, precision="32-true")) for device in ("cpu", "cuda")]
-    losses = [loss_after(Subject(net, config, profile), profile, batches_of(SIZE, 64)) for profile in profiles]
+    net, config = (
+        build_net(NetConfig(channels=32, blocks=[2])),
+        BenchConfig(board=SIZE, optimizer=OPTIMIZER),
+    )
+    profiles = [
+        build_profile(AcceleratorConfig(device=device, precision="32-true"))
+        for device in ("cpu", "cuda")
+    ]
+    losses = [
+        loss_after(Subject(net, config, profile), profile, batches_of(SIZE, 64))
+        for profile in profiles
+    ]
     assert losses[1] == pytest.approx(losses[0], rel=0.01)

@@ -1,4 +1,6 @@
-"""F22: what a rank gives to Lightning's DDP. Stand-ins note what would be set: there are no two cuda devices here."""
+"""F22: what a rank gives to Lightning's DDP.
+Stand-ins note what would be set: there are no two cuda devices here.
+"""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -34,12 +36,18 @@ class Card:
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2, 3])
-def test_a_rank_takes_its_own_card_before_nccl_starts(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rank_takes_its_own_card_before_nccl_starts(
+    rank: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two machines with two cards each: the number of a card is that of the rank on its machine."""
     done: list[Any] = []
-    monkeypatch.setattr(rank_zero_only, "rank", 0)  # Lightning keeps the rank there, which other tests would have
+    monkeypatch.setattr(
+        rank_zero_only, "rank", 0
+    )  # Lightning keeps the rank there, which other tests would have
     monkeypatch.setattr(distributed, "rendezvous", lambda place, timeout: None)
-    monkeypatch.setattr(ddp, "_init_dist_connection", lambda cluster, backend, **how: done.append((backend, how)))
+    monkeypatch.setattr(
+        ddp, "_init_dist_connection", lambda cluster, backend, **how: done.append((backend, how))
+    )
     place = Ranks(rank, 4, rank % 2, 2, "node07", 15_001)
     card = torch.device("cuda", rank % 2)
     arguments = device_arguments(profile_on(str(card), [0, 1]), place)
@@ -66,7 +74,9 @@ def test_a_process_alone_has_no_strategy() -> None:
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_rank_that_sees_its_own_card_alone_counts_as_a_machine(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rank_that_sees_its_own_card_alone_counts_as_a_machine(
+    rank: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """srun --gpus-per-task shows each task one card, which is number 0 for it."""
     monkeypatch.setattr(rank_zero_only, "rank", 0)
     place = Ranks(rank, 2, rank, 2)
@@ -76,4 +86,8 @@ def test_a_rank_that_sees_its_own_card_alone_counts_as_a_machine(rank: int, monk
     strategy.parallel_devices = [torch.device("cuda", 0)]
     strategy.num_nodes = arguments["num_nodes"]
     strategy.set_world_ranks()
-    assert (strategy.root_device, strategy.global_rank, strategy.world_size) == (torch.device("cuda:0"), rank, 2)
+    assert (strategy.root_device, strategy.global_rank, strategy.world_size) == (
+        torch.device("cuda:0"),
+        rank,
+        2,
+    )

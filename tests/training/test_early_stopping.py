@@ -1,4 +1,6 @@
-"""Early stopping: training ends where it no longer helps, and the best epoch's weights come back, whole."""
+"""Early stopping: training ends where it no longer helps,
+and the best epoch's weights come back, whole.
+"""
 
 import tempfile
 from collections.abc import Sequence
@@ -35,7 +37,9 @@ class Keep(L.Callback):
         self.states: list[State] = []
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        self.states.append({name: tensor.clone() for name, tensor in pl_module.state_dict().items()})
+        self.states.append(
+            {name: tensor.clone() for name, tensor in pl_module.state_dict().items()}
+        )
 
 
 def trained(
@@ -48,7 +52,9 @@ def trained(
     stop_after: int | None = None,
     **settings: Any,
 ) -> tuple[Regression, EarlyStopping, L.Trainer, list[State]]:
-    """A run that is measured every so many epochs, to the given `scores`; its checkpoints lie in `folder`."""
+    """A run that is measured every so many epochs,
+    to the given `scores`; its checkpoints lie in `folder`.
+    """
     usual: dict[str, Any] = {"patience": 2, "ema_decay": 0.5, "gradient_clip": 0.0}
     watched: dict[str, Any] = {"monitor": "strength.score", "monitor_mode": "max"}
     module = Regression(layers=normed, optimizer={"name": "adamw"}, **usual | watched | settings)
@@ -56,7 +62,9 @@ def trained(
     stopping = EarlyStopping(config, folder / "best.ckpt", ["strength"])
     left = iter(scores)
     phase = EvaluationPhase(
-        Evaluation("strength", lambda final: {"score": next(left)}, every), PhaseClock(None), Display()
+        Evaluation("strength", lambda final: {"score": next(left)}, every),
+        PhaseClock(None),
+        Display(),
     )
     callbacks: list[L.Callback] = [phase, stopping, keep]
     callbacks += [
@@ -74,12 +82,18 @@ def same(one: State, other: State) -> bool:
 
 
 def test_a_run_that_gets_no_better_ends_with_the_weights_of_its_best_epoch_bit_for_bit() -> None:
-    """With the running average of the weights and the statistics of batch norm; a shallow copy would be the last's."""
+    """With the running average of the weights and the statistics of batch norm;
+    a shallow copy would be the last's.
+    """
     module, stopping, trainer, states = trained([0.5, 0.9, 0.7, 0.8, 1.0], epochs=10)
     assert trainer.current_epoch == 4
     assert (stopping.best_epoch, stopping.restored) == (1, True)
     assert same(dict(module.state_dict()), states[1])
-    assert {name.rpartition(".")[2] for name in states[1]} >= {"weight", "running_var", "n_averaged"}
+    assert {name.rpartition(".")[2] for name in states[1]} >= {
+        "weight",
+        "running_var",
+        "n_averaged",
+    }
     changed = {name for name in states[1] if not torch.equal(states[1][name], states[3][name])}
     assert changed == set(states[1]), "else the test could not tell"
     assert stopping.summary() == {
@@ -101,9 +115,18 @@ def test_a_run_that_gets_no_better_ends_with_the_weights_of_its_best_epoch_bit_f
         # The best is one of the measured epochs; Lightning still knows the old value in between.
         ([0.5, 0.4, 0.3, 0.9], {"epochs": 30, "every": 3}, 9, 2),
     ],
-    ids=["equal is not better", "nan is not better", "never two in a row", "lowest", "patience", "measured ones count"],
+    ids=[
+        "equal is not better",
+        "nan is not better",
+        "never two in a row",
+        "lowest",
+        "patience",
+        "measured ones count",
+    ],
 )
-def test_the_best_epoch_and_the_end(scores: list[float], settings: dict[str, Any], epochs: int, best: int) -> None:
+def test_the_best_epoch_and_the_end(
+    scores: list[float], settings: dict[str, Any], epochs: int, best: int
+) -> None:
     module, stopping, trainer, states = trained(scores, **{"epochs": 6} | settings)
     assert (trainer.current_epoch, stopping.best_epoch) == (epochs, best)
     assert same(dict(module.state_dict()), states[best])
@@ -129,11 +152,15 @@ def test_the_best_epoch_is_the_one_of_the_best_checkpoint(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("stop_after", [1, 2, 3])
-def test_a_resumed_run_keeps_its_patience_and_its_best_weights(stop_after: int, tmp_path: Path) -> None:
+def test_a_resumed_run_keeps_its_patience_and_its_best_weights(
+    stop_after: int, tmp_path: Path
+) -> None:
     scores = [0.5, 0.9, 0.7, 0.8]
     expected, _, _, _ = trained(scores, epochs=9)
     trained(scores, epochs=9, folder=tmp_path, stop_after=stop_after)
-    module, stopping, trainer, _ = trained(scores[stop_after:], epochs=9, folder=tmp_path, resume=True)
+    module, stopping, trainer, _ = trained(
+        scores[stop_after:], epochs=9, folder=tmp_path, resume=True
+    )
     assert (trainer.current_epoch, stopping.best_epoch) == (4, 1)
     assert same(dict(module.state_dict()), dict(expected.state_dict()))
 
@@ -157,15 +184,22 @@ def test_another_metric_than_before_is_refused_in_a_resumed_run(tmp_path: Path) 
     trained([0.9], epochs=9, folder=tmp_path, stop_after=1)
     others: list[dict[str, Any]] = [{"monitor": "train.loss"}, {"monitor_mode": "min"}]
     for other in others:
-        with pytest.raises(UsageError, match=r"started with trainer.monitor=strength.score and .*mode=max; keep them"):
+        with pytest.raises(
+            UsageError,
+            match=r"started with trainer.monitor=strength.score and .*mode=max; keep them",
+        ):
             trained([0.5], epochs=9, folder=tmp_path, resume=True, **other)
 
 
 @pytest.mark.parametrize(
-    ("monitor", "every", "after"), [("train.los", 9, 1), ("strength.skore", 2, 2), ("score", 9, 1), ("mine.x", 9, 1)]
+    ("monitor", "every", "after"),
+    [("train.los", 9, 1), ("strength.skore", 2, 2), ("score", 9, 1), ("mine.x", 9, 1)],
 )
-def test_a_name_that_nothing_has_is_refused_once_that_can_be_known(monitor: str, every: int, after: int) -> None:
+def test_a_name_that_nothing_has_is_refused_once_that_can_be_known(
+    monitor: str, every: int, after: int
+) -> None:
     with pytest.raises(
-        UsageError, match=rf"^trainer.monitor={monitor}: no metric of that name; there are .*train.loss"
+        UsageError,
+        match=rf"^trainer.monitor={monitor}: no metric of that name; there are .*train.loss",
     ):
         trained([0.1] * after, epochs=9, every=every, monitor=monitor)

@@ -1,4 +1,6 @@
-"""The callbacks of an epoch: its phases timed, its strength measured when it is time to, its end in time."""
+"""The callbacks of an epoch: its phases timed,
+its strength measured when it is time to, its end in time.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +46,11 @@ class Display:
     phase_started = phase_advanced = phase_ended = __exit__
 
     def update(
-        self, *, epoch: int, losses: Mapping[str, float] | None = None, figures: Mapping[str, object] | None = None
+        self,
+        *,
+        epoch: int,
+        losses: Mapping[str, float] | None = None,
+        figures: Mapping[str, object] | None = None,
     ) -> None:
         if losses is not None:
             self.losses[epoch] = dict(losses)
@@ -54,7 +60,9 @@ class Display:
 
 def fit(epochs: int, callbacks: list[L.Callback]) -> L.Trainer:
     saves = any(isinstance(callback, Checkpoint) for callback in callbacks)
-    trainer = quiet_trainer(epochs, callbacks=callbacks, enable_checkpointing=saves, log_every_n_steps=1)
+    trainer = quiet_trainer(
+        epochs, callbacks=callbacks, enable_checkpointing=saves, log_every_n_steps=1
+    )
     trainer.fit(Model(), as_they_are([[torch.ones(4, 1)]] * 3))
     return trainer
 
@@ -62,7 +70,14 @@ def fit(epochs: int, callbacks: list[L.Callback]) -> L.Trainer:
 @pytest.mark.row("E3")
 @pytest.mark.parametrize(
     ("every", "begin_after", "expected"),
-    [(1, 0, [0, 1, 2, 3, 4]), (2, 0, [1, 3, 4]), (3, 0, [2, 4]), (9, 0, [4]), (1, 2, [2, 3, 4]), (2, 2, [3, 4])],
+    [
+        (1, 0, [0, 1, 2, 3, 4]),
+        (2, 0, [1, 3, 4]),
+        (3, 0, [2, 4]),
+        (9, 0, [4]),
+        (1, 2, [2, 3, 4]),
+        (2, 2, [3, 4]),
+    ],
 )
 def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
     every: int, begin_after: int, expected: list[int], tmp_path: Path
@@ -74,7 +89,9 @@ def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
         return {"score": 0.1 * len(calls), "opening_map": [1.0, -1.0]}
 
     display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
-    phase = EvaluationPhase(Evaluation("strength", measure, every, begin_after=begin_after), clock, display)
+    phase = EvaluationPhase(
+        Evaluation("strength", measure, every, begin_after=begin_after), clock, display
+    )
     fit(5, [phase, MetricsCsv(tmp_path)])
     assert list(display.strength) == expected
     assert calls == [False] * (len(expected) - 1) + [True]
@@ -98,7 +115,9 @@ class Stops(EarlyStopping):
 
 @pytest.mark.parametrize("every", [1, 2])
 def test_a_run_that_another_callback_ends_is_measured_finally(every: int) -> None:
-    """Once: neither again when it is measured already, nor after a kill that left only the summary to do."""
+    """Once: neither again when it is measured already,
+    nor after a kill that left only the summary to do.
+    """
     calls: list[bool] = []
 
     def measure(final: bool) -> Mapping[str, Any]:
@@ -113,7 +132,9 @@ def test_a_run_that_another_callback_ends_is_measured_finally(every: int) -> Non
         assert calls == [False] * (3 // every) + [True]
         assert (phase.final, phase.measured_after) == (True, 3)
     resumed = EvaluationPhase(Evaluation("strength", measure, every), PhaseClock(None), Display())
-    resumed.on_load_checkpoint(trainer, Model(), {"callbacks": {phase.state_key: phase.state_dict()}})
+    resumed.on_load_checkpoint(
+        trainer, Model(), {"callbacks": {phase.state_key: phase.state_dict()}}
+    )
     resumed.finish(trainer.current_epoch, restored=False)
     assert calls.count(True) == 1
 
@@ -133,7 +154,9 @@ def test_steps_and_losses_of_an_epoch_are_timed_and_shown(tmp_path: Path) -> Non
 def test_an_error_in_a_step_closes_the_phase_and_leaves_no_row(tmp_path: Path) -> None:
 
     class Fails(L.Callback):
-        def on_train_batch_start(self, trainer: L.Trainer, pl_module: Any, batch: Any, batch_idx: int) -> None:
+        def on_train_batch_start(
+            self, trainer: L.Trainer, pl_module: Any, batch: Any, batch_idx: int
+        ) -> None:
             if batch_idx == 1:
                 raise ArithmeticError("a step failed")
 

@@ -18,13 +18,17 @@ CONF = Path(__file__).parents[2] / "conf" / "logger"
 NAMES = MetricTable()
 
 
-def wandb_of(config: LoggerConfig, folder: Path, names: MetricTable = NAMES, **description: Any) -> WandbRows:
+def wandb_of(
+    config: LoggerConfig, folder: Path, names: MetricTable = NAMES, **description: Any
+) -> WandbRows:
     (rows,) = build_loggers(config, folder, names, name="run", kind="train", **description)
     assert isinstance(rows, WandbRows)
     return rows
 
 
-def test_two_offline_runs_in_one_process_get_their_own_and_the_environment_stays(tmp_path: Path) -> None:
+def test_two_offline_runs_in_one_process_get_their_own_and_the_environment_stays(
+    tmp_path: Path,
+) -> None:
     before = os.environ.get("WANDB_MODE")
     for number in range(2):
         folder = tmp_path / f"run{number}"
@@ -64,8 +68,15 @@ def test_an_epoch_is_a_row_under_grouped_names_over_all_axes(tmp_path: Path) -> 
     close_loggers([rows])
     (run,) = offline_runs(tmp_path)
     told = ("_step", "epoch", "train/step", "made/units", "train/loss", "time/wall_seconds")
-    assert [[row[name] for name in told] for row in run.rows] == [[0, 0, 0, 10, 2, 5], [1, 1, 3, 20, 1, 6]]
-    assert set(run.axes.items()) >= {("made/units", "epoch"), ("time/wall_seconds", "epoch"), ("*", "epoch")}
+    assert [[row[name] for name in told] for row in run.rows] == [
+        [0, 0, 0, 10, 2, 5],
+        [1, 1, 3, 20, 1, 6],
+    ]
+    assert set(run.axes.items()) >= {
+        ("made/units", "epoch"),
+        ("time/wall_seconds", "epoch"),
+        ("*", "epoch"),
+    }
     assert run.summary["train/loss"] == {"min": 1, "last": 1}
     assert (run.config, run.tags) == ({"a": {"b": 1}}, ("x",))
 

@@ -33,8 +33,12 @@ def weights(model: nn.Module) -> Tensor:
 @pytest.mark.row("A22")
 def test_bf16_rounding_goes_to_a_neighbour_and_is_right_on_average() -> None:
     x = torch.tensor([1 + 2**-9, -3.3, 1e-20, 0.0, 1 + 2**-7])
-    many = rounded_to_bf16(x.expand(20_000, 5).contiguous(), torch.Generator().manual_seed(0)).float()
-    assert [len(column.unique()) for column in many.T] == [2, 2, 2, 1, 1], "what bfloat16 can hold stays exact"
+    many = rounded_to_bf16(
+        x.expand(20_000, 5).contiguous(), torch.Generator().manual_seed(0)
+    ).float()
+    assert [len(column.unique()) for column in many.T] == [2, 2, 2, 1, 1], (
+        "what bfloat16 can hold stays exact"
+    )
     assert (many - x).abs().div(x.abs().clamp_min(1e-30)).max() < 2**-7
     assert torch.allclose(many.double().mean(0), x.double(), rtol=2e-4, atol=0)
 

@@ -34,7 +34,9 @@ class LogsLate(Model):
         self.log("late", float("nan"))
 
 
-def test_an_epoch_is_a_row_with_dotted_names_and_empty_values_where_nothing_was_logged(tmp_path: Path) -> None:
+def test_an_epoch_is_a_row_with_dotted_names_and_empty_values_where_nothing_was_logged(
+    tmp_path: Path,
+) -> None:
     """Lightning remembers the values of earlier epochs, which the table does not repeat."""
     fit(3, [Logs([], ["strength/games"], ["a"]), MetricsCsv(tmp_path)])
     rows = rows_of(tmp_path / "metrics.csv")
@@ -63,10 +65,18 @@ def test_a_checkpoint_comes_after_the_row_of_its_epoch(tmp_path: Path) -> None:
         def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
             rows.append(len(rows_of(tmp_path / "metrics.csv")))
 
-    phase = EvaluationPhase(Evaluation("strength", lambda final: {"score": 0.5}, 3), PhaseClock(None), Display())
+    phase = EvaluationPhase(
+        Evaluation("strength", lambda final: {"score": 0.5}, 3), PhaseClock(None), Display()
+    )
     fit(5, [phase, MetricsCsv(tmp_path), Checkpoints()])
     assert rows == [1, 2, 3, 4, 5]
-    assert [row["strength.score"] for row in rows_of(tmp_path / "metrics.csv")] == ["", "", "0.5", "", "0.5"]
+    assert [row["strength.score"] for row in rows_of(tmp_path / "metrics.csv")] == [
+        "",
+        "",
+        "0.5",
+        "",
+        "0.5",
+    ]
 
 
 def test_resume_drops_the_rows_that_are_done_again_and_keeps_the_columns(tmp_path: Path) -> None:

@@ -40,8 +40,16 @@ class Regression(TrainedModule):
         torch.manual_seed(0)
         fields: dict[str, Any] = {"device": "cpu", "threads": 2, "precision": "32-true"}
         profile = build_profile(AcceleratorConfig(**fields | settings.pop("accelerator", {})))
-        plain: dict[str, Any] = {"name": "sgd", "lr": 0.1, "momentum": 0.0, "weight_decay": 0.0, "warmup_steps": 0}
-        optimizer = OptimizerConfig(**plain | {"schedule": "constant"} | settings.pop("optimizer", {}))
+        plain: dict[str, Any] = {
+            "name": "sgd",
+            "lr": 0.1,
+            "momentum": 0.0,
+            "weight_decay": 0.0,
+            "warmup_steps": 0,
+        }
+        optimizer = OptimizerConfig(
+            **plain | {"schedule": "constant"} | settings.pop("optimizer", {})
+        )
         trainer = TrainerConfig(**{"gradient_clip": 0.0} | settings)
         super().__init__(layers(), optimizer, trainer, profile)
         self.inside = inside
@@ -101,7 +109,9 @@ def plain_weights(data: list[Batch], lr: float = 0.1, clip: float = 0.0) -> Tens
 @pytest.mark.parametrize("micro", [None, 5])
 def test_micro_batches_give_the_step_of_the_whole_batch(micro: int | None) -> None:
     seen: list[int] = []
-    module = Regression(lambda x: seen.append(len(x)), accelerator={"train_batch": 16, "micro_batch": micro})
+    module = Regression(
+        lambda x: seen.append(len(x)), accelerator={"train_batch": 16, "micro_batch": micro}
+    )
     fit(module, batches())
     torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
     assert max(seen) == (micro or 16)
@@ -109,7 +119,9 @@ def test_micro_batches_give_the_step_of_the_whole_batch(micro: int | None) -> No
 
 
 @pytest.mark.row("A21")
-def test_out_of_memory_halves_the_micro_batch_and_keeps_the_step(caplog: pytest.LogCaptureFixture) -> None:
+def test_out_of_memory_halves_the_micro_batch_and_keeps_the_step(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     seen: list[int] = []
 
     def full_above_4(x: Tensor) -> None:
@@ -122,8 +134,13 @@ def test_out_of_memory_halves_the_micro_batch_and_keeps_the_step(caplog: pytest.
         fit(module, batches())
     assert seen == [16, 8] + [4] * 16
     torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
-    said = [record.getMessage() for record in caplog.records if "out of memory" in record.getMessage()]
-    assert ["continuing with 8" in line or "continuing with 4" in line for line in said] == [True, True]
+    said = [
+        record.getMessage() for record in caplog.records if "out of memory" in record.getMessage()
+    ]
+    assert ["continuing with 8" in line or "continuing with 4" in line for line in said] == [
+        True,
+        True,
+    ]
 
 
 @pytest.mark.row("A21")
@@ -158,7 +175,9 @@ def test_a_single_example_too_large_for_the_device_is_one_line() -> None:
 def test_the_gradient_of_the_whole_step_is_clipped(micro: int) -> None:
     module = Regression(gradient_clip=0.05, accelerator={"train_batch": 16, "micro_batch": micro})
     fit(module, batches())
-    torch.testing.assert_close(weights(module), plain_weights(batches(), clip=0.05), atol=1e-6, rtol=1e-4)
+    torch.testing.assert_close(
+        weights(module), plain_weights(batches(), clip=0.05), atol=1e-6, rtol=1e-4
+    )
 
 
 def poison(module: TrainedModule, step: int, value: float) -> None:
@@ -198,13 +217,26 @@ class Skipped(L.Callback):
 
 @pytest.mark.row("C1")
 @pytest.mark.parametrize(("name", "fused"), [("adamw", True), ("sgd", False)])
-@pytest.mark.parametrize(("step", "value"), [(0, float("nan")), (1, float("inf")), (1, float("nan"))])
+@pytest.mark.parametrize(
+    ("step", "value"), [(0, float("nan")), (1, float("inf")), (1, float("nan"))]
+)
 def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either(
-    name: str, fused: bool, step: int, value: float, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    name: str,
+    fused: bool,
+    step: int,
+    value: float,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
 ) -> None:
     """The state of the optimizer stays what it was, too."""
-    settings: dict[str, Any] = {"optimizer": {"name": name, "momentum": 0.9}, "accelerator": {"fused_optimizer": fused}}
-    module, expected = Regression(gradient_clip=5.0, **settings), Regression(gradient_clip=5.0, **settings)
+    settings: dict[str, Any] = {
+        "optimizer": {"name": name, "momentum": 0.9},
+        "accelerator": {"fused_optimizer": fused},
+    }
+    module, expected = (
+        Regression(gradient_clip=5.0, **settings),
+        Regression(gradient_clip=5.0, **settings),
+    )
     poison(module, step, value)
     data = batches(3)
     with caplog.at_level(logging.WARNING, "hexlit"):
@@ -217,7 +249,9 @@ def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either
 
 @pytest.mark.row("C18")
 @pytest.mark.parametrize("step", [0, 2, 3])
-def test_a_nan_loss_ends_the_run_and_keeps_the_batch_and_the_weights(step: int, tmp_path: Path) -> None:
+def test_a_nan_loss_ends_the_run_and_keeps_the_batch_and_the_weights(
+    step: int, tmp_path: Path
+) -> None:
     """In the middle of an epoch, and in its last step."""
     data = batches()
     data[step][1][5] = float("nan")
@@ -251,7 +285,9 @@ def test_short_epochs_that_a_scaler_skips_do_not_end_the_run(tmp_path: Path) -> 
 
 @pytest.mark.row("A21")
 @pytest.mark.row("A22")
-def test_no_memory_for_the_optimizer_is_one_line_that_names_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_memory_for_the_optimizer_is_one_line_that_names_smaller_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
 
     def full(*_: Any, **settings: Any) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
@@ -324,12 +360,19 @@ def test_an_update_is_not_rounded_by_the_autocast_around_it(name: str) -> None:
         "optimizer": {"name": name, "momentum": None},
         "accelerator": {"precision": "bf16-mixed"},
     }
-    module, alone = Regression(gradient_clip=5.0, **settings), Regression(gradient_clip=5.0, **settings)
+    module, alone = (
+        Regression(gradient_clip=5.0, **settings),
+        Regression(gradient_clip=5.0, **settings),
+    )
     seen: list[tuple[list[Tensor], list[Tensor]]] = []
 
     class Look(L.Callback):
-        def on_before_optimizer_step(self, trainer: L.Trainer, pl_module: L.LightningModule, optimizer: Any) -> None:
-            gradients = [p.grad.clone() for group in module.flat.groups for p in group if p.grad is not None]
+        def on_before_optimizer_step(
+            self, trainer: L.Trainer, pl_module: L.LightningModule, optimizer: Any
+        ) -> None:
+            gradients = [
+                p.grad.clone() for group in module.flat.groups for p in group if p.grad is not None
+            ]
             seen.append(([p.detach().clone() for p in module.net.parameters()], gradients))
 
     fit(module, batches(3), callbacks=[Look()], precision="bf16-mixed")
@@ -390,7 +433,9 @@ def test_bf16_ends_within_2_percent_of_the_loss_of_fp32() -> None:
     data = batches(60, 64)
     ends = []
     for precision in ("32-true", "bf16-mixed"):
-        module = Regression(optimizer={"name": "adamw", "lr": 0.02}, accelerator={"precision": precision})
+        module = Regression(
+            optimizer={"name": "adamw", "lr": 0.02}, accelerator={"precision": precision}
+        )
         fit(module, data, precision=precision)
         (held_out,) = batches(1, 512)
         with torch.no_grad():

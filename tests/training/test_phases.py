@@ -25,9 +25,13 @@ def test_phases_add_up_to_the_wall_time_and_their_rows_to_the_totals(tmp_path: P
                 start = time.perf_counter()
                 time.sleep(seconds)
                 wall += time.perf_counter() - start
-    assert sum(total.wall_seconds for total in clock.totals().values()) == pytest.approx(wall, rel=0.02)
+    assert sum(total.wall_seconds for total in clock.totals().values()) == pytest.approx(
+        wall, rel=0.02
+    )
     rows = rows_of(tmp_path / "phases.csv")
-    assert [(row["epoch"], row["phase"]) for row in rows] == [(epoch, name) for epoch in "01" for name in names]
+    assert [(row["epoch"], row["phase"]) for row in rows] == [
+        (epoch, name) for epoch in "01" for name in names
+    ]
     for name, total in clock.totals().items():
         measured = sum(float(row["wall_seconds"]) for row in rows if row["phase"] == name)
         assert measured == pytest.approx(total.wall_seconds)
@@ -43,8 +47,21 @@ def test_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: Path
         time.sleep(0.04)
     (row,) = rows_of(tmp_path / "phases.csv")
     assert tuple(row) == (
-        *("epoch", "phase", "wall_seconds", "cpu_seconds", "device_utilisation", "work_seconds", "network_seconds"),
-        *("outside_network_share", *UNITS, *(f"{unit}_per_second" for unit in UNITS), "peak_device_bytes"),
+        *(
+            "epoch",
+            "phase",
+            "wall_seconds",
+            "cpu_seconds",
+            "device_utilisation",
+            "work_seconds",
+            "network_seconds",
+        ),
+        *(
+            "outside_network_share",
+            *UNITS,
+            *(f"{unit}_per_second" for unit in UNITS),
+            "peak_device_bytes",
+        ),
         "not_measured",
     )
     wall = float(row["wall_seconds"])
@@ -65,13 +82,19 @@ def test_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: Path)
     for totals in (clock.totals(), PhaseClock(tmp_path / "phases.csv", units=UNITS).totals()):
         total = totals["selfplay"]
         assert total.wall_seconds < 4.0
-        assert (total.work_seconds, total.rate("games"), total.outside_network_share) == (4.0, 2.0, 0.25)
+        assert (total.work_seconds, total.rate("games"), total.outside_network_share) == (
+            4.0,
+            2.0,
+            0.25,
+        )
         assert total.cpu_seconds == 7.5
 
 
 @pytest.mark.row("E3")
 @pytest.mark.parametrize("threads", [None, 1, 4])
-def test_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Path, threads: int | None) -> None:
+def test_utilisation_is_the_share_of_the_threads_time_that_was_used(
+    tmp_path: Path, threads: int | None
+) -> None:
     for _ in range(2):  # the second clock reads the rows of the first
         gauge = None if threads is None else DeviceGauge(torch.device("cpu"), threads)
         clock = PhaseClock(tmp_path / "phases.csv", gauge, UNITS)
@@ -92,7 +115,9 @@ def test_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Pa
     assert (total.device_utilisation is None) == (threads is None)
 
 
-def test_resume_drops_the_epochs_that_are_done_again_and_keeps_the_totals_of_the_others(tmp_path: Path) -> None:
+def test_resume_drops_the_epochs_that_are_done_again_and_keeps_the_totals_of_the_others(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "phases.csv"
     first = PhaseClock(path, units=UNITS)
     for epoch in range(3):
@@ -153,7 +178,9 @@ def test_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> Non
     clock.settle()
     most = time.monotonic() - started
     rows = rows_of(tmp_path / "phases.csv")
-    assert [(row["epoch"], row["phase"]) for row in rows if row["phase"] not in ("selfplay", "training")] == [
+    assert [
+        (row["epoch"], row["phase"]) for row in rows if row["phase"] not in ("selfplay", "training")
+    ] == [
         ("3", "starting"),
         ("3", "compiling"),
         ("3", "between"),
@@ -165,7 +192,9 @@ def test_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> Non
     totals = {name: total.wall_seconds for name, total in clock.totals().items()}
     assert least - 1e-3 <= sum(totals.values()) <= most + 1e-3
     seconds = {(row["epoch"], row["phase"]): float(row["wall_seconds"]) for row in rows}
-    assert seconds["3", "starting"] >= 0.52, "what comes between compiling and the first epoch is starting, too"
+    assert seconds["3", "starting"] >= 0.52, (
+        "what comes between compiling and the first epoch is starting, too"
+    )
     assert seconds["3", "saving"] >= 0.04, "until the next epoch's first phase"
     assert totals["compiling"] + totals["between"] == pytest.approx(
         seconds["3", "compiling"] + seconds["3", "between"] + seconds["4", "between"], rel=1e-6
@@ -173,7 +202,9 @@ def test_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> Non
 
 
 @pytest.mark.row("F5")
-def test_a_checkpoint_in_the_middle_of_the_time_between_phases_counts_it_once(tmp_path: Path) -> None:
+def test_a_checkpoint_in_the_middle_of_the_time_between_phases_counts_it_once(
+    tmp_path: Path,
+) -> None:
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     clock.account(time.monotonic(), 0)
     with clock.phase("training", 0):

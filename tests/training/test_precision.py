@@ -31,5 +31,11 @@ def test_float16_on_mps_has_no_scaler() -> None:
 @pytest.mark.row("B3")
 def test_float16_on_cuda_scales_its_gradients() -> None:
     """Lightning builds the scaler for this name."""
-    assert precision_arguments(profile_on("cuda", "16-mixed")) == {"precision": "16-mixed", "plugins": []}
-    assert MixedPrecision("16-mixed", "cuda", torch.amp.GradScaler("cuda", enabled=False)).scaler is not None
+    assert precision_arguments(profile_on("cuda", "16-mixed")) == {
+        "precision": "16-mixed",
+        "plugins": [],
+    }
+    assert (
+        MixedPrecision("16-mixed", "cuda", torch.amp.GradScaler("cuda", enabled=False)).scaler
+        is not None
+    )

@@ -1,4 +1,6 @@
-"""A run that has reached its aim, several measurements running, ends; and a resumed one remembers."""
+"""A run that has reached its aim,
+several measurements running, ends; and a resumed one remembers.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -23,7 +25,10 @@ LEAST = {"score": 0.9, "share": 0.5}
 
 
 def judged(proof: StopAtTarget, scores: Sequence[float], share: float = 0.5) -> list[bool]:
-    return [proof.judge(n + 1, {"score": score, "share": share, "map": [1.0]}) for n, score in enumerate(scores)]
+    return [
+        proof.judge(n + 1, {"score": score, "share": share, "map": [1.0]})
+        for n, score in enumerate(scores)
+    ]
 
 
 def test_so_many_measurements_in_a_row_prove_the_aim() -> None:
@@ -67,20 +72,28 @@ def run(
     scores: Sequence[float], folder: Path, *, epochs: int = 9, every: int = 1
 ) -> tuple[L.Trainer, Measured, StopAtTarget]:
     measured = Measured(scores)
-    phase = EvaluationPhase(Evaluation("strength", measured, every, LEAST, 2), PhaseClock(None), Display())
+    phase = EvaluationPhase(
+        Evaluation("strength", measured, every, LEAST, 2), PhaseClock(None), Display()
+    )
     proof = phase.target
     assert proof is not None
-    last = ModelCheckpoint(folder, "last", enable_version_counter=False, save_on_train_epoch_end=True)
+    last = ModelCheckpoint(
+        folder, "last", enable_version_counter=False, save_on_train_epoch_end=True
+    )
     return fit(epochs, [phase, MetricsCsv(folder), last]), measured, proof
 
 
-def test_a_proved_run_ends_and_is_measured_for_good_by_figures_that_decided_nothing(tmp_path: Path) -> None:
+def test_a_proved_run_ends_and_is_measured_for_good_by_figures_that_decided_nothing(
+    tmp_path: Path,
+) -> None:
     trainer, measured, proof = run([0.1, 0.9, 0.2, 0.9, 0.9, 0.1], tmp_path)
     assert trainer.current_epoch == proof.proved_after == 5
     assert measured.calls == [False] * 5 + [True]
     rows = (tmp_path / "metrics.csv").read_text().splitlines()
     column = rows[0].split(",").index("strength.score")
-    assert [float(row.split(",")[column]) for row in rows[1:]] == pytest.approx([0.1, 0.9, 0.2, 0.9, -1.0])
+    assert [float(row.split(",")[column]) for row in rows[1:]] == pytest.approx(
+        [0.1, 0.9, 0.2, 0.9, -1.0]
+    )
 
 
 def test_the_last_epoch_may_still_prove_the_run(tmp_path: Path) -> None:
@@ -91,10 +104,17 @@ def test_the_last_epoch_may_still_prove_the_run(tmp_path: Path) -> None:
 
 def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: Path) -> None:
     run([0.9] * 9, tmp_path)
-    phase = EvaluationPhase(Evaluation("strength", Measured([]), 1, LEAST, 2), PhaseClock(None), Display())
+    phase = EvaluationPhase(
+        Evaluation("strength", Measured([]), 1, LEAST, 2), PhaseClock(None), Display()
+    )
     assert phase.target is not None
     trainer = quiet_trainer(9, callbacks=[phase])
-    trainer.fit(Model(), as_they_are([[torch.ones(4, 1)]]), ckpt_path=tmp_path / "last.ckpt", weights_only=True)
+    trainer.fit(
+        Model(),
+        as_they_are([[torch.ones(4, 1)]]),
+        ckpt_path=tmp_path / "last.ckpt",
+        weights_only=True,
+    )
     assert trainer.global_step == 2 * 3, "the steps of two epochs"
     assert phase.latest["score"] == -1.0
 
@@ -110,7 +130,11 @@ def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
     assert why(trainer, proof) == ("proved", 2, 9)
     assert why(fit(3, []), StopAtTarget(LEAST, 2)) == ("epochs", 3, 3)
     spent = iter(range(0, 100, 10))
-    assert why(fit(9, [Budget("trainer.max_flops", 25.0, lambda: float(next(spent)))])) == ("trainer.max_flops", 2, 9)
+    assert why(fit(9, [Budget("trainer.max_flops", 25.0, lambda: float(next(spent)))])) == (
+        "trainer.max_flops",
+        2,
+        9,
+    )
 
     class Pruned(L.Callback):
         def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:

@@ -72,15 +72,21 @@ class OwnClock(L.Callback):
         self.ended = time.perf_counter()
 
 
-def row_of(module: TrainedModule, data: list[Batch], folder: Path) -> tuple[dict[str, float], float]:
-    """Seconds of each part in the row of an epoch, with `wall`; and the seconds by another clock."""
+def row_of(
+    module: TrainedModule, data: list[Batch], folder: Path
+) -> tuple[dict[str, float], float]:
+    """Seconds of each part in the row of an epoch,
+    with `wall`; and the seconds by another clock.
+    """
     module.clock = StepClock(folder / "steps.csv", torch.device("cpu"))
     own = OwnClock()
     fit(module, data, callbacks=[own, module.clock])
     (row,) = rows_of(folder / "steps.csv")
     names = [part for part in PARTS if part != "transfer"]
     assert row["transfer_seconds"] == ""
-    return {name: float(row[f"{name}_seconds"]) for name in [*names, "wall"]}, own.ended - own.started
+    return {
+        name: float(row[f"{name}_seconds"]) for name in [*names, "wall"]
+    }, own.ended - own.started
 
 
 @pytest.mark.row("E4")
@@ -97,6 +103,8 @@ def test_the_time_of_each_part_is_counted_as_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.row("E4")
 def test_the_parts_of_every_micro_batch_count(tmp_path: Path) -> None:
-    found, _ = row_of(SlowParts(accelerator={"train_batch": 16, "micro_batch": 8}), batches(STEPS), tmp_path)
+    found, _ = row_of(
+        SlowParts(accelerator={"train_batch": 16, "micro_batch": 8}), batches(STEPS), tmp_path
+    )
     for name in ("forward", "loss", "backward"):
         assert found[name] >= 2 * STEPS * PLANTED[name], name

@@ -16,12 +16,16 @@ from typing import Any, ClassVar
 PASSWORD = "ge:heim/9@x"
 """Of every server: it needs quoting wherever a URL would hold it."""
 USER, DATABASE = "sweeper", "studies"
-POSTGRES_FOLDERS = [str(path) for path in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
+POSTGRES_FOLDERS = [
+    str(path) for path in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+]
 PLACES = os.pathsep.join([*POSTGRES_FOLDERS, "/usr/sbin", os.environ.get("PATH", "")])
 
 
 class Server:
-    """One server with the database `DATABASE`, which belongs to `USER`. It can be stopped and started again."""
+    """One server with the database `DATABASE`,
+    which belongs to `USER`. It can be stopped and started again.
+    """
 
     scheme: ClassVar[str]
     """Of its URLs."""
@@ -64,12 +68,19 @@ class Server:
         """Start it, and wait until it lets clients in."""
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                self._command(), cwd=self.folder, **self._as_user(), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                self._command(),
+                cwd=self.folder,
+                **self._as_user(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         end = time.monotonic() + 120
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > end:
-                raise AssertionError(f"it does not start:\n{(self.folder / 'log').read_text()[-2000:]}")
+                raise AssertionError(
+                    f"it does not start:\n{(self.folder / 'log').read_text()[-2000:]}"
+                )
             time.sleep(0.1)
 
     def stop(self, how: signal.Signals | None = None) -> None:
@@ -120,14 +131,38 @@ class Postgres(Server):
     def make(self) -> None:
         secret = self.folder / "secret"
         secret.write_text(PASSWORD + "\n")
-        made = ["-D", self.data, "-U", USER, "-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8"]
+        made = [
+            "-D",
+            self.data,
+            "-U",
+            USER,
+            "-A",
+            "scram-sha-256",
+            f"--pwfile={secret}",
+            "-E",
+            "UTF8",
+        ]
         self._run(_path("initdb"), *made)
         secret.unlink()
         self.start()
-        self._run(_path("createdb"), "-h", self.folder, "-p", self.port, "-U", USER, DATABASE, PGPASSWORD=PASSWORD)
+        self._run(
+            _path("createdb"),
+            "-h",
+            self.folder,
+            "-p",
+            self.port,
+            "-U",
+            USER,
+            DATABASE,
+            PGPASSWORD=PASSWORD,
+        )
 
     def _command(self) -> list[str]:
-        settings = {"port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": self.folder}
+        settings = {
+            "port": self.port,
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": self.folder,
+        }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         return [_path("postgres"), "-D", str(self.data), *options]
 
@@ -149,7 +184,10 @@ class MariaDb(Server):
         self._run(_path("mariadb-install-db"), *self._settings(), *how)
         self.start()
         # The server's own root has no password on its socket.
-        with pymysql.connect(unix_socket=str(self.folder / "socket"), user="root") as root, root.cursor() as cursor:
+        with (
+            pymysql.connect(unix_socket=str(self.folder / "socket"), user="root") as root,
+            root.cursor() as cursor,
+        ):
             cursor.execute(f"CREATE DATABASE {DATABASE}")
             cursor.execute(f"CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
             cursor.execute(f"GRANT ALL ON {DATABASE}.* TO {USER}@'127.0.0.1'")
@@ -159,7 +197,12 @@ class MariaDb(Server):
         return ["--no-defaults", f"--datadir={self.data}", f"--socket={self.folder}/socket"]
 
     def _command(self) -> list[str]:
-        return [_path("mariadbd"), *self._settings(), f"--port={self.port}", "--bind-address=127.0.0.1"]
+        return [
+            _path("mariadbd"),
+            *self._settings(),
+            f"--port={self.port}",
+            "--bind-address=127.0.0.1",
+        ]
 
     def _answers(self) -> bool:
         try:
@@ -175,7 +218,9 @@ ENGINES: dict[str, type[Server]] = {"PostgreSQL": Postgres, "MariaDB": MariaDb}
 @contextmanager
 def server_of(engine: str) -> Iterator[Server]:
     """A running server. Its folder is not below pytest's own, which other users may not enter."""
-    with tempfile.TemporaryDirectory(prefix=f"{engine.lower()}-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix=f"{engine.lower()}-", ignore_cleanup_errors=True
+    ) as folder:
         server = ENGINES[engine](Path(folder))
         try:
             server.make()

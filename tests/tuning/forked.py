@@ -1,7 +1,9 @@
-"""Trials of a sweep in processes that are forked, with all imported that a trial needs: to import it takes a second.
+"""Trials of a sweep in processes that are forked, with all imported that a trial needs: to import
+it takes a second.
 
-`fork_trials`, called before the sweep begins, forks a process that does nothing but fork trials. The sweep itself is
-unchanged: it begins, watches and ends what it takes for `python -m hexlit ARGUMENTS` in a session of its own.
+`fork_trials`, called before the sweep begins, forks a process that does nothing but fork trials.
+The sweep itself is unchanged: it begins, watches and ends what it takes for `python -m hexlit
+ARGUMENTS` in a session of its own.
 """
 
 import fcntl
@@ -31,7 +33,9 @@ _HIGH = 200
 
 
 def fork_trials() -> None:
-    """Have the sweeps of this process fork their trials; it has one thread by now, and has begun nothing."""
+    """Have the sweeps of this process fork their trials;
+    it has one thread by now, and has begun nothing.
+    """
     from hexlit.tuning import processes
 
     ours, theirs = socket.socketpair()
@@ -69,10 +73,19 @@ class ForkedTrial:
         self.args = arguments
         self.returncode: int | None = None
         self._news, theirs = socket.socketpair(type=socket.SOCK_DGRAM)  # one message at a time
-        asked = {"arguments": arguments[3:], "env": dict(env), "folder": str(Path.cwd()), "passed": list(pass_fds)}
+        asked = {
+            "arguments": arguments[3:],
+            "env": dict(env),
+            "folder": str(Path.cwd()),
+            "passed": list(pass_fds),
+        }
         text = json.dumps(asked).encode()
         with theirs:
-            socket.send_fds(forker, [len(text).to_bytes(4, "big")], [theirs.fileno(), stdout.fileno(), *pass_fds])
+            socket.send_fds(
+                forker,
+                [len(text).to_bytes(4, "big")],
+                [theirs.fileno(), stdout.fileno(), *pass_fds],
+            )
             forker.sendall(text)
         self.pid = int(self._news.recv(20))
 
@@ -121,11 +134,20 @@ def _watch_trial(received: list[int], **asked: Any) -> None:
 
 
 def _become_trial(
-    told: int, console: int, passed: Mapping[int, int], *, arguments: list[str], env: dict[str, str], folder: str
+    told: int,
+    console: int,
+    passed: Mapping[int, int],
+    *,
+    arguments: list[str],
+    env: dict[str, str],
+    folder: str,
 ) -> None:
     os.setsid()  # before anybody can ask for its session
     os.write(told, str(os.getpid()).encode())
-    moved = {number: fcntl.fcntl(descriptor, fcntl.F_DUPFD, _HIGH) for number, descriptor in passed.items()}
+    moved = {
+        number: fcntl.fcntl(descriptor, fcntl.F_DUPFD, _HIGH)
+        for number, descriptor in passed.items()
+    }
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for output in (1, 2):
         os.dup2(console, output)

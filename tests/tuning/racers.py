@@ -54,7 +54,9 @@ def go_together(children: Sequence[subprocess.Popen[str]]) -> None:
 
 
 def race(address: str, folder: Path, sampler: str, *, processes: int, trials: int) -> list[int]:
-    """Positions of the `trials` that so many `processes` have begun; for `grid` the points, in order."""
+    """Positions of the `trials` that so many `processes` have begun;
+    for `grid` the points, in order.
+    """
     name = "race"
     storage = open_storage(address, folder)
     if name in [study.study_name for study in storage.get_all_studies()]:

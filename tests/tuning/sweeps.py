@@ -1,4 +1,6 @@
-"""Sweeps made by hand: real Optuna studies in a journal, with the files that their trials would have left."""
+"""Sweeps made by hand: real Optuna studies in a journal,
+with the files that their trials would have left.
+"""
 
 import csv
 import json
@@ -56,7 +58,9 @@ def running(**changes: Any) -> Made:
     return Made(TrialState.RUNNING, end=None, **changes)
 
 
-def make_sweep(folder: Path, trials: Sequence[Made], objectives: Mapping[str, str] | None = None, **facts: Any) -> Path:
+def make_sweep(
+    folder: Path, trials: Sequence[Made], objectives: Mapping[str, str] | None = None, **facts: Any
+) -> Path:
     """Write a sweep with its study, `sweep.json` and the folders of its trials."""
     objectives = objectives or {"strength.score": "maximize"}
     folder.mkdir(parents=True)
@@ -78,17 +82,40 @@ def make_sweep(folder: Path, trials: Sequence[Made], objectives: Mapping[str, st
             user_attrs=attrs,
         )
         trial.datetime_start = datetime.fromtimestamp(BEGAN + made.start)
-        trial.datetime_complete = datetime.fromtimestamp(BEGAN + made.end) if over and made.end is not None else None
+        trial.datetime_complete = (
+            datetime.fromtimestamp(BEGAN + made.end) if over and made.end is not None else None
+        )
         study.add_trial(trial)
         run = folder / attrs["folder"]
         run.mkdir(exist_ok=True)
         if made.metrics is not None:
             write_metrics(run, made.metrics)
     first = next(iter(objectives))
-    said: dict[str, Any] = {"version": 1, "name": "hex5", "study_name": "study", "storage": None, "monitor": first}
-    said |= {"objectives": list(objectives), "directions": list(objectives.values()), "comparable": "comparable_loss"}
-    said |= {"n_trials": len(trials), "n_jobs": 2, "sampler": "TPESampler", "pruner": "MedianPruner", "seeds": 1}
-    said |= {"started": BEGAN, "finished": BEGAN + 600.0, "seconds": 600.0, "overrides": ["experiment=hex5"]}
+    said: dict[str, Any] = {
+        "version": 1,
+        "name": "hex5",
+        "study_name": "study",
+        "storage": None,
+        "monitor": first,
+    }
+    said |= {
+        "objectives": list(objectives),
+        "directions": list(objectives.values()),
+        "comparable": "comparable_loss",
+    }
+    said |= {
+        "n_trials": len(trials),
+        "n_jobs": 2,
+        "sampler": "TPESampler",
+        "pruner": "MedianPruner",
+        "seeds": 1,
+    }
+    said |= {
+        "started": BEGAN,
+        "finished": BEGAN + 600.0,
+        "seconds": 600.0,
+        "overrides": ["experiment=hex5"],
+    }
     (folder / "sweep.json").write_text(json.dumps(said | facts))
     return folder
 
@@ -100,11 +127,15 @@ def write_metrics(run: Path, columns: Mapping[str, Sequence[object]]) -> Path:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["epoch", "step", *columns])
         for epoch, values in enumerate(zip(*columns.values(), strict=True)):
-            table.writerow([epoch, 10 * epoch, *("" if value is None else value for value in values)])
+            table.writerow(
+                [epoch, 10 * epoch, *("" if value is None else value for value in values)]
+            )
     return run / "metrics.csv"
 
 
-def losses(policy: Sequence[float], value: Sequence[float], weight: float = 1.0) -> dict[str, list[float]]:
+def losses(
+    policy: Sequence[float], value: Sequence[float], weight: float = 1.0
+) -> dict[str, list[float]]:
     """Training losses by epoch, the total with the trial's own `weight` of the value loss."""
     pairs = list(zip(policy, value, strict=True))
     return {
@@ -141,7 +172,9 @@ def make_job(
     if columns:
         write_metrics(run, {name.replace("__", "."): values for name, values in columns.items()})
     if summary:
-        (run / "summary.json").write_text(json.dumps({"memory": {"host_peak_bytes": 1000 + number}}))
+        (run / "summary.json").write_text(
+            json.dumps({"memory": {"host_peak_bytes": 1000 + number}})
+        )
     return run
 
 

@@ -1,4 +1,6 @@
-"""Every entry of the groups of samplers and pruners can be made, as it stands and with what people change."""
+"""Every entry of the groups of samplers and pruners can be made,
+as it stands and with what people change.
+"""
 
 from pathlib import Path
 from typing import cast
@@ -25,7 +27,9 @@ def draws(sampler: optuna.samplers.BaseSampler, trials: int = 14) -> list[dict[s
     return [trial.params for trial in study.trials]
 
 
-@pytest.mark.parametrize("name", sorted({path.stem for path in SAMPLERS.glob("*.yaml")} - {"grid", "motpe"}))
+@pytest.mark.parametrize(
+    "name", sorted({path.stem for path in SAMPLERS.glob("*.yaml")} - {"grid", "motpe"})
+)
 def test_every_sampler_proposes_and_is_reproducible(name: str) -> None:
     node = OmegaConf.load(SAMPLERS / f"{name}.yaml")
     once, again = (draws(build_sampler(node, SPACE, seed=5)) for _ in range(2))
@@ -33,7 +37,9 @@ def test_every_sampler_proposes_and_is_reproducible(name: str) -> None:
     assert len({tuple(params.values()) for params in once}) > 10
     assert once != draws(build_sampler(node, SPACE, seed=6))
     if name != "qmc":  # it has its place in its sequence in the study
-        assert once[:3] != draws(build_sampler(node, SPACE, seed=5, trials_before=3), 3), "a resumed one draws on"
+        assert once[:3] != draws(build_sampler(node, SPACE, seed=5, trials_before=3), 3), (
+            "a resumed one draws on"
+        )
 
 
 def test_the_grid_is_that_of_the_space() -> None:
@@ -62,7 +68,11 @@ def test_every_pruner_can_be_made(path: Path) -> None:
 def test_directions() -> None:
     ways_to_perfection = ["strength.elo_to_perfect", "strength.macs_to_perfect"]
     assert directions_of(None, ways_to_perfection) == ["maximize", "minimize"]
-    assert directions_of(None, ["strength.score", "train.loss", "val.accuracy"]) == ["maximize", "minimize", "maximize"]
+    assert directions_of(None, ["strength.score", "train.loss", "val.accuracy"]) == [
+        "maximize",
+        "minimize",
+        "maximize",
+    ]
     assert directions_of("minimize", ["strength.score"]) == ["minimize"]
     for wrong in ("up", ["minimize", "maximize"], 3):
         with pytest.raises(UsageError, match=r"hydra\.sweeper\.direction"):

@@ -15,7 +15,9 @@ def curves(**columns: list[float]) -> Curves:
 
 
 def test_a_value_that_was_not_logged_is_none_and_nan_is_kept(tmp_path: Path) -> None:
-    path = write_metrics(tmp_path, {"strength.score": [0.1, None, 0.3, None], "train.loss": [1, "nan", "inf", 2]})
+    path = write_metrics(
+        tmp_path, {"strength.score": [0.1, None, 0.3, None], "train.loss": [1, "nan", "inf", 2]}
+    )
     found = read_curves(path)
     assert found.column("strength.score") == (0.1, None, 0.3, None)
     assert found.last("strength.score") == 0.3
@@ -48,12 +50,23 @@ def test_several_seeds_make_one_curve_of_their_means() -> None:
         ({"train__loss": [1.0, 1.01, 1.02, 1.0, 1.03, 1.02]}, ()),  # it wavers
         ({"train__loss": [1.0, 2.0, 3.0]}, ()),  # too short to say
         (
-            {"train__loss": [3.0, 2.0, 1.0, 0.9, 0.8, 0.7], "val__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6]},
+            {
+                "train__loss": [3.0, 2.0, 1.0, 0.9, 0.8, 0.7],
+                "val__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6],
+            },
             ("overfitting",),
         ),
-        ({"train__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6], "val__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6]}, ("rising",)),
+        (
+            {
+                "train__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6],
+                "val__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6],
+            },
+            ("rising",),
+        ),
         ({"train__loss": [3.0, 2.0, 1.0, 0.9], "val__loss": [3.0, 2.0, 1.5, 1.4]}, ()),
     ],
 )
-def test_what_looks_wrong_gets_a_flag(columns: dict[str, list[float]], expected: tuple[str, ...]) -> None:
+def test_what_looks_wrong_gets_a_flag(
+    columns: dict[str, list[float]], expected: tuple[str, ...]
+) -> None:
     assert sanity_flags([curves(**columns)]) == expected

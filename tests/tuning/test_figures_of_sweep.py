@@ -8,7 +8,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 from hexlit.tuning.figures import LEAST_TRIALS, parameter_importances, write_figures
 from hexlit.tuning.results import read_results
@@ -18,7 +23,9 @@ NAMES = ["history", "importances", "parallel", "slices", "intermediate", "curves
 SPACE: dict[str, BaseDistribution] = {
     "optimizer.lr": FloatDistribution(1e-5, 1e-1, log=True),
     "net.blocks": IntDistribution(1, 8),
-    "net": CategoricalDistribution(["tiny", "a $b$ <c> & 'd' of a length that fits nowhere", None, True]),
+    "net": CategoricalDistribution(
+        ["tiny", "a $b$ <c> & 'd' of a length that fits nowhere", None, True]
+    ),
     "dropout": FloatDistribution(0.0, 0.5),
 }
 
@@ -38,7 +45,9 @@ def trials(count: int, objectives: int = 1) -> list[Made]:
         if number % 5 == 1:
             made.append(failed(**shared))
         elif number % 5 == 3:
-            made.append(pruned(intermediate={} if objectives > 1 else {0: 0.1, 1: math.nan}, **shared))
+            made.append(
+                pruned(intermediate={} if objectives > 1 else {0: 0.1, 1: math.nan}, **shared)
+            )
         else:
             reported = {} if objectives > 1 else {0: 0.1, 1: 0.01 * number}
             values = [0.01 * number, 5.0 - 0.01 * number][:objectives]
@@ -62,7 +71,9 @@ def drawn(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.row("C22")
 @pytest.mark.parametrize("count", [0, 1, 3, 30])
-def test_every_figure_is_drawn_with_its_data_however_many_trials_there_are(count: int, tmp_path: Path) -> None:
+def test_every_figure_is_drawn_with_its_data_however_many_trials_there_are(
+    count: int, tmp_path: Path
+) -> None:
     data = drawn(make_sweep(tmp_path / "s", trials(count)))
     assert list(data) == NAMES
     assert len(data["history"]["states"]) == count
@@ -78,7 +89,13 @@ def test_the_data_is_that_of_the_study(tmp_path: Path) -> None:
     assert target["values"] == {str(n): 0.01 * n for n in (0, 2, 4, 5, 7, 9, 10)}
     assert data["history"]["best"] == 10
     lr, blocks, net, _ = data["slices"]["parameters"]
-    assert (lr["log"], lr["low"], lr["high"], blocks["kind"], net["kind"]) == (True, 1e-5, 0.1, "int", "categorical")
+    assert (lr["log"], lr["low"], lr["high"], blocks["kind"], net["kind"]) == (
+        True,
+        1e-5,
+        0.1,
+        "int",
+        "categorical",
+    )
     assert blocks["values"]["7"] == 8
     lines = {line["trial"]: line for line in data["intermediate"]["panels"][0]["lines"]}
     assert (lines[5]["epochs"], lines[5]["values"]) == ([0, 1], [0.1, 0.05])
@@ -108,7 +125,10 @@ def test_two_objectives_have_a_pareto_front_and_a_panel_each(tmp_path: Path) -> 
 def test_a_ranking_by_the_comparable_loss_is_what_the_figures_show_first(tmp_path: Path) -> None:
     made = [complete(float(n), metrics=losses([1.0 + n], [0.5])) for n in range(3)]
     data = drawn(make_sweep(tmp_path / "s", made, {"train.loss": "minimize"}))
-    assert [target["name"] for target in data["history"]["targets"]] == ["train.comparable_loss", "train.loss"]
+    assert [target["name"] for target in data["history"]["targets"]] == [
+        "train.comparable_loss",
+        "train.loss",
+    ]
     assert [target["name"] for target in data["slices"]["targets"]] == ["train.comparable_loss"]
 
 
@@ -123,7 +143,11 @@ def test_a_plain_multirun_is_drawn_by_the_course_of_its_objective(tmp_path: Path
 
 def studied(count: int) -> tuple[dict[str, BaseDistribution], dict[int, dict[str, Any]]]:
     settings: dict[int, dict[str, Any]] = {
-        n: {"lr": 10 ** (-4 + 3 * (n * 0.379 % 1)), "blocks": 1 + n * 7 % 5, "net": "abc"[n * 5 % 3]}
+        n: {
+            "lr": 10 ** (-4 + 3 * (n * 0.379 % 1)),
+            "blocks": 1 + n * 7 % 5,
+            "net": "abc"[n * 5 % 3],
+        }
         for n in range(count)
     }
     parameters: dict[str, BaseDistribution] = {
@@ -160,7 +184,9 @@ def test_importances_that_cannot_be_told_say_why() -> None:
     fixed = {n: {"constant": 0.5} for n in settings}
 
     def told(values: dict[int, float], settings: dict[int, dict[str, Any]] = settings) -> Any:
-        return parameter_importances({"name": "score", "direction": "minimize", "values": values}, parameters, settings)
+        return parameter_importances(
+            {"name": "score", "direction": "minimize", "values": values}, parameters, settings
+        )
 
     few = {n: float(n) for n in range(LEAST_TRIALS - 1)}
     assert told(few)["values"] is None

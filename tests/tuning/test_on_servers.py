@@ -1,4 +1,5 @@
-"""F23: sweeps on studies in real servers, killed, resumed and left without their server: PostgreSQL, MariaDB.
+"""F23: sweeps on studies in real servers, killed, resumed and left without their server:
+PostgreSQL, MariaDB.
 
 apt-get install -y postgresql mariadb-server
 .venv/bin/python -m pip install -e ".[postgres,mysql]"
@@ -70,10 +71,21 @@ class Sweeper:
 
     def command(self, *overrides: str) -> list[str]:
         fixed = [
-            *("hydra/sweeper=optuna", "hydra/sweeper/sampler=random", "hydra/sweeper/pruner=none", "sweep.slots=4"),
+            *(
+                "hydra/sweeper=optuna",
+                "hydra/sweeper/sampler=random",
+                "hydra/sweeper/pruner=none",
+                "sweep.slots=4",
+            ),
             *(f"hydra.sweeper.storage={self.server.url}", f"hydra.sweeper.study_name={self.study}"),
             *(f"hydra.sweep.dir={self.folder}", f"hydra.sweeper.n_trials={self.trials}", LR),
-            *("board=3", "logger=csv", "accelerator=cpu", "accelerator.threads=1", "trainer.max_epochs=4"),
+            *(
+                "board=3",
+                "logger=csv",
+                "accelerator=cpu",
+                "accelerator.threads=1",
+                "trainer.max_epochs=4",
+            ),
         ]
         return [sys.executable, "-m", "hexlit", "train", "--multirun", *fixed, *overrides]
 
@@ -86,7 +98,11 @@ class Sweeper:
         }
         with self.output.open("ab") as output:
             return subprocess.Popen(
-                self.command(*overrides), cwd=self.room, env=environment, stdout=output, stderr=output
+                self.command(*overrides),
+                cwd=self.room,
+                env=environment,
+                stdout=output,
+                stderr=output,
             )
 
     def text(self) -> str:
@@ -94,7 +110,9 @@ class Sweeper:
 
     def numbers(self) -> list[int]:
         """Of the trials whose work was brought to its end in this folder."""
-        return sorted(int(path.parent.name.split("-")[1]) for path in self.folder.glob("trial-*/summary.json"))
+        return sorted(
+            int(path.parent.name.split("-")[1]) for path in self.folder.glob("trial-*/summary.json")
+        )
 
 
 def trials_of(server: Server, study: str) -> list[FrozenTrial]:
@@ -109,12 +127,16 @@ def ended(process: subprocess.Popen[bytes], sweeper: Sweeper, code: int = 0) -> 
     assert process.wait(240) == code, sweeper.text()[-3000:]
 
 
-def account(what: str, server: Server, trials: list[FrozenTrial], sweepers: list[Sweeper]) -> dict[str, int]:
+def account(
+    what: str, server: Server, trials: list[FrozenTrial], sweepers: list[Sweeper]
+) -> dict[str, int]:
     """Print the outcomes of the trials."""
     done = [trial for trial in trials if not trial.user_attrs.get("interrupted")]
     interrupted = [trial for trial in trials if trial.user_attrs.get("interrupted")]
     worked = Counter(number for sweeper in sweepers for number in sweeper.numbers())
-    again = Counter(trial.user_attrs["retry_of"] for trial in done if "retry_of" in trial.user_attrs)
+    again = Counter(
+        trial.user_attrs["retry_of"] for trial in done if "retry_of" in trial.user_attrs
+    )
     found = {
         "asked": sweepers[0].trials,
         "done": sum(trial.state.name == "COMPLETE" for trial in done),
@@ -123,7 +145,10 @@ def account(what: str, server: Server, trials: list[FrozenTrial], sweepers: list
         "lost": sum(trial.number not in again for trial in interrupted)
         + sum(trial.number not in worked for trial in done),
     }
-    print(f"\n{type(server).__name__}, {what}: " + ", ".join(f"{name} {count}" for name, count in found.items()))
+    print(
+        f"\n{type(server).__name__}, {what}: "
+        + ", ".join(f"{name} {count}" for name, count in found.items())
+    )
     return found
 
 
@@ -147,8 +172,12 @@ def result_of(folder: Path) -> Any:
 
 
 def test_two_sweepers_one_killed_and_resumed(server: Server, tmp_path: Path) -> None:
-    """No trial too many, none twice, none lost; both folders tell the same; the password is nowhere."""
-    first, second = (Sweeper(name, tmp_path, server, "two", trials=12) for name in ("first", "second"))
+    """No trial too many, none twice, none lost;
+    both folders tell the same; the password is nowhere.
+    """
+    first, second = (
+        Sweeper(name, tmp_path, server, "two", trials=12) for name in ("first", "second")
+    )
     one = first.start()
     until(lambda: trials_of(server, "two"))
     two = second.start("sweep.join=true")
@@ -171,7 +200,9 @@ def test_two_sweepers_one_killed_and_resumed(server: Server, tmp_path: Path) -> 
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 40
     assert [path for path in files if any(text in path.read_bytes() for text in quoted)] == []
-    assert len([line for line in shown if server.url in line]) == 2, "the sweeps alone name the storage"
+    assert len([line for line in shown if server.url in line]) == 2, (
+        "the sweeps alone name the storage"
+    )
     assert [line for line in shown if any(text.decode() in line for text in quoted)] == []
 
 
@@ -193,17 +224,24 @@ def test_a_server_that_goes_away_is_waited_for(server: Server, tmp_path: Path) -
     assert PASSWORD not in sweeper.text()
 
 
-def test_a_server_that_stays_away_ends_the_sweep_which_resumes(server: Server, tmp_path: Path) -> None:
+def test_a_server_that_stays_away_ends_the_sweep_which_resumes(
+    server: Server, tmp_path: Path
+) -> None:
     sweeper = Sweeper("gone", tmp_path, server, "gone")
     process = sweeper.start("sweep.storage_timeout=4", seconds=2.0)
     until(lambda: list(sweeper.folder.glob("trial-*/.hydra")))
     server.stop()
     try:
         ended(process, sweeper, code=2)
-        assert not [line for line in command_lines() if str(sweeper.folder) in line], "no trial goes on"
+        assert not [line for line in command_lines() if str(sweeper.folder) in line], (
+            "no trial goes on"
+        )
         last = sweeper.text().strip().splitlines()[-1]
         print(f"\n{last}")
-        assert re.fullmatch(r"hexlit train: \S+://sweeper\S*/studies: the database does not answer for \d+ s: .*", last)
+        assert re.fullmatch(
+            r"hexlit train: \S+://sweeper\S*/studies: the database does not answer for \d+ s: .*",
+            last,
+        )
         assert "Traceback" not in sweeper.text()
     finally:
         server.start()

@@ -23,7 +23,11 @@ def test_it_is_registered_under_the_stock_name() -> None:
 def test_a_process_that_knows_nothing_of_it_can_read_hydras_list_of_plugins() -> None:
     register()
     for dump in (pickle.dumps, cloudpickle.dumps):
-        text = dump(Plugins.instance().class_name_to_class["hydra_plugins.hexlit.OptunaSweeper"]).hex()
+        text = dump(
+            Plugins.instance().class_name_to_class["hydra_plugins.hexlit.OptunaSweeper"]
+        ).hex()
         read = f"import pickle; print(pickle.loads(bytes.fromhex('{text}')).__name__)"
-        done = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", read], capture_output=True, text=True, check=True
+        )
         assert done.stdout.strip() == "OptunaSweeper"

@@ -1,4 +1,6 @@
-"""A trial's process is watched: what it takes is what the driver says, or else what the trial itself does."""
+"""A trial's process is watched: what it takes is what the driver says,
+or else what the trial itself does.
+"""
 
 import subprocess
 import sys
@@ -31,12 +33,21 @@ def sleeper(folder: Path) -> str:
 
 
 def ending(
-    folder: Path, limits: SweepConfig, monkeypatch: pytest.MonkeyPatch, *, driver: int | None, told: int
+    folder: Path,
+    limits: SweepConfig,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    driver: int | None,
+    told: int,
 ) -> Attempt:
-    """A trial that sleeps for a second; the driver reports the device memory `driver`, the trial itself `told`."""
+    """A trial that sleeps for a second;
+    the driver reports the device memory `driver`, the trial itself `told`.
+    """
 
     def sample(tree: ProcessTree) -> ResourceSample:
-        return ResourceSample(1.0, 1, 0.0, GIB, driver, None, {} if driver is not None else {"device_bytes": WHY})
+        return ResourceSample(
+            1.0, 1, 0.0, GIB, driver, None, {} if driver is not None else {"device_bytes": WHY}
+        )
 
     monkeypatch.setattr(ProcessTree, "sample", sample)
     monkeypatch.setattr(sys, "executable", sleeper(folder))
@@ -44,7 +55,9 @@ def ending(
     trial = folder / "trial-000"
     (trial / "seed-1").mkdir(parents=True)
     row = dict.fromkeys(COLUMNS, "") | {"device_bytes": str(told)}
-    (trial / "seed-1" / "resources.csv").write_text(f"{','.join(COLUMNS)}\n{','.join(row.values())}\n1.0,torn")
+    (trial / "seed-1" / "resources.csv").write_text(
+        f"{','.join(COLUMNS)}\n{','.join(row.values())}\n1.0,torn"
+    )
     ticket = TrialTicket(None, str(folder), "s", 0, 0, ["score"], "score", None, None, 1, "g", "id")
     for _ in range(2):
         attempt = Attempt(ticket, [], folder=trial)
@@ -54,7 +67,9 @@ def ending(
 
 @pytest.mark.row("D7")
 @pytest.mark.row("D8")
-@pytest.mark.parametrize(("driver", "told", "ends"), [(None, 3, True), (None, 1, False), (1, 3, False), (3, 1, True)])
+@pytest.mark.parametrize(
+    ("driver", "told", "ends"), [(None, 3, True), (None, 1, False), (1, 3, False), (3, 1, True)]
+)
 def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own(
     driver: int | None, told: int, ends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -66,7 +81,9 @@ def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own
     assert found.failure == (said if ends else None)
     assert found.peaks["device"] == (told * GIB if driver is None else taken)
     warnings = [record.message for record in caplog.records]
-    expected = [f"sweep.device_memory_budget: {WHY}; torch's own figure counts, and on a cpu nothing is limited"]
+    expected = [
+        f"sweep.device_memory_budget: {WHY}; torch's own figure counts, and on a cpu nothing is limited"
+    ]
     assert warnings == (expected if driver is None else []), "once, however many trials"
 
 
@@ -80,7 +97,9 @@ def watcher() -> Iterator[object]:
 
 
 @pytest.mark.row("F24")
-def test_the_controller_says_what_became_of_jobs(watcher: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_controller_says_what_became_of_jobs(
+    watcher: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = "7|RUNNING|node1\n8_0|CANCELLED|\n8_1|REQUEUE_HOLD|\n99|COMPLETED|node2\n"
     asked: list[list[str]] = []
 
@@ -94,4 +113,6 @@ def test_the_controller_says_what_became_of_jobs(watcher: object, monkeypatch: p
     watcher.update()  # type: ignore[attr-defined]
     assert [command[0] for command in asked] == ["squeue"]
     done = {job: watcher.is_done(job, mode="cache") for job in ("7", "8_0", "8_1", "9")}  # type: ignore[attr-defined]
-    assert done == {"7": False, "8_0": True, "8_1": False, "9": True}, "9 is forgotten, so that it has ended"
+    assert done == {"7": False, "8_0": True, "8_1": False, "9": True}, (
+        "9 is forgotten, so that it has ended"
+    )

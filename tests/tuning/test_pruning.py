@@ -1,4 +1,6 @@
-"""The Trainer's callback: what it reports, when, and that a training it ends comes to a clean end."""
+"""The Trainer's callback: what it reports, when,
+and that a training it ends comes to a clean end.
+"""
 
 import subprocess
 import sys
@@ -49,23 +51,33 @@ class Study:
         return step == self.until
 
 
-def fit(tmp_path: Path, study: Any, module: L.LightningModule, epochs: int = 4, **settings: Any) -> L.Trainer:
+def fit(
+    tmp_path: Path, study: Any, module: L.LightningModule, epochs: int = 4, **settings: Any
+) -> L.Trainer:
     monitor = settings.pop("monitor", "value")
-    saving = ModelCheckpoint(tmp_path, "last", save_on_train_epoch_end=True, enable_version_counter=False)
+    saving = ModelCheckpoint(
+        tmp_path, "last", save_on_train_epoch_end=True, enable_version_counter=False
+    )
     callbacks = [MetricsCsv(tmp_path), saving, Pruning(study, monitor, **settings)]
-    trainer = quiet_trainer(epochs, callbacks=callbacks, enable_checkpointing=True, log_every_n_steps=1)
+    trainer = quiet_trainer(
+        epochs, callbacks=callbacks, enable_checkpointing=True, log_every_n_steps=1
+    )
     trainer.fit(module, DataLoader(list(range(6)), batch_size=2))  # type: ignore[arg-type]
     return trainer
 
 
 def test_an_epoch_without_a_measurement_is_not_reported(tmp_path: Path) -> None:
     study = Study()
-    fit(tmp_path, study, Descent(every=2), epochs=5, first_step=8)  # those of a later seed come after those before
+    fit(
+        tmp_path, study, Descent(every=2), epochs=5, first_step=8
+    )  # those of a later seed come after those before
     assert study.reports == [(8, 0.0), (10, 2.0), (12, 4.0)]
 
 
 def test_a_loss_of_the_training_is_reported_as_its_mean_over_the_steps(tmp_path: Path) -> None:
-    """Most losses are logged once an epoch only; what the module returns of each step is there, too."""
+    """Most losses are logged once an epoch only;
+    what the module returns of each step is there, too.
+    """
 
     class Returning(Descent):
         def training_step(self, batch: Any, index: int) -> Any:

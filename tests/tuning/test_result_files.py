@@ -15,7 +15,17 @@ from optuna.distributions import IntDistribution
 
 from hexlit.tuning.result_files import as_document, leaderboard, write_results
 from hexlit.tuning.results import SweepResults, read_results
-from tests.tuning.sweeps import comparable, complete, failed, losses, make_job, make_sweep, mark_alive, pruned, running
+from tests.tuning.sweeps import (
+    comparable,
+    complete,
+    failed,
+    losses,
+    make_job,
+    make_sweep,
+    mark_alive,
+    pruned,
+    running,
+)
 
 SCHEMA = json.loads(files("hexlit.tuning").joinpath("overall_results.schema.json").read_text())
 
@@ -45,13 +55,27 @@ def test_the_results_are_what_the_schema_says(sweep: Path) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(document, SCHEMA)
     assert document == as_document(results)
-    assert (document["best"], document["ranking"]["order"], document["ranking"]["unranked"]) == (2, [2, 0], [4])
-    assert document["counts"] == {"complete": 3, "pruned": 1, "failed": 1, "running": 0, "interrupted": 0}
+    assert (document["best"], document["ranking"]["order"], document["ranking"]["unranked"]) == (
+        2,
+        [2, 0],
+        [4],
+    )
+    assert document["counts"] == {
+        "complete": 3,
+        "pruned": 1,
+        "failed": 1,
+        "running": 0,
+        "interrupted": 0,
+    }
     assert [trial["rank"] for trial in document["trials"]] == [1, 2, None, None, None]
     reason = "out of memory: asked for <b>2 GiB</b>"
-    assert document["failures"] == [{"trial": 1, "state": "failed", "reason": reason, "folder": "trial-001"}]
+    assert document["failures"] == [
+        {"trial": 1, "state": "failed", "reason": reason, "folder": "trial-001"}
+    ]
     trials = {trial["number"]: trial for trial in document["trials"]}
-    assert (trials[1]["losses"]["policy_loss"], trials[1]["flags"]) == (None, ["nan"]), "NaN and infinities are null"
+    assert (trials[1]["losses"]["policy_loss"], trials[1]["flags"]) == (None, ["nan"]), (
+        "NaN and infinities are null"
+    )
     assert (trials[3]["latest"], trials[4]["values"]) == (None, [None])
 
 
@@ -63,7 +87,11 @@ def test_results_are_written_while_the_sweep_goes_on(tmp_path: Path) -> None:
     write_results(folder, figures=True)
     document = read(folder / "overall_results.json")
     assert (document["state"], document["finished"]) == ("running", None)
-    assert (document["progress"]["done"], document["progress"]["of"], document["progress"]["running"]) == (1, 9, 2)
+    assert (
+        document["progress"]["done"],
+        document["progress"]["of"],
+        document["progress"]["running"],
+    ) == (1, 9, 2)
     assert document["progress"]["eta_seconds"] > 0
     assert (folder / "report.html").is_file()
 
@@ -93,19 +121,51 @@ def test_the_successes_come_first_with_their_ranks(sweep: Path) -> None:
         ("", "1", "failed"),
     ]
     assert list(rows[0]) == [
-        *("rank", "trial", "state", "strength.score", "comparable", "loss", "policy_loss", "value_loss"),
-        *("latest", "epochs", "seconds", "host_peak_bytes", "device_peak_bytes", "flags", "failure", "folder"),
+        *(
+            "rank",
+            "trial",
+            "state",
+            "strength.score",
+            "comparable",
+            "loss",
+            "policy_loss",
+            "value_loss",
+        ),
+        *(
+            "latest",
+            "epochs",
+            "seconds",
+            "host_peak_bytes",
+            "device_peak_bytes",
+            "flags",
+            "failure",
+            "folder",
+        ),
         "optimizer.lr",
     ]
     assert (rows[0]["strength.score"], rows[0]["optimizer.lr"]) == ("0.9", "0.003")
     assert float(rows[0]["comparable"]) == pytest.approx(comparable(0.9, 0.3))
     assert (rows[0]["policy_loss"], rows[0]["value_loss"]) == ("0.9", "0.3")
-    assert (rows[4]["flags"], rows[4]["failure"]) == ("nan", "out of memory: asked for <b>2 GiB</b>")
+    assert (rows[4]["flags"], rows[4]["failure"]) == (
+        "nan",
+        "out of memory: asked for <b>2 GiB</b>",
+    )
 
 
 FIXED = [
-    *("experiment=hex7", "+sweep=lr", "sweep.n_trials=20", "sweep@_global_=lr", "hydra/sweeper=optuna"),
-    *("hydra.sweeper.n_jobs=2", "trainer.max_epochs=6", "++trainer.max_time=00:01:00", "optimizer.lr=0.5"),
+    *(
+        "experiment=hex7",
+        "+sweep=lr",
+        "sweep.n_trials=20",
+        "sweep@_global_=lr",
+        "hydra/sweeper=optuna",
+    ),
+    *(
+        "hydra.sweeper.n_jobs=2",
+        "trainer.max_epochs=6",
+        "++trainer.max_time=00:01:00",
+        "optimizer.lr=0.5",
+    ),
     *("accelerator.threads=2", "~logger"),
 ]
 
@@ -118,9 +178,18 @@ def written(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.row("D11")
-def test_the_best_trial_is_written_with_what_trains_like_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_trial_is_written_with_what_trains_like_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    attrs = {"overrides": ["experiment=hex7", "trainer.max_epochs=6", "optimizer.lr=1e-3", "accelerator.threads=1"]}
+    attrs = {
+        "overrides": [
+            "experiment=hex7",
+            "trainer.max_epochs=6",
+            "optimizer.lr=1e-3",
+            "accelerator.threads=1",
+        ]
+    }
     trials = [complete(0.3), complete(0.8, params={"optimizer.lr": 0.001}, attrs=attrs)]
     folder = make_sweep(Path("runs/hex7/s"), trials, overrides=FIXED)
     assert written(folder) == {
@@ -136,7 +205,9 @@ def test_the_best_trial_is_written_with_what_trains_like_it(tmp_path: Path, monk
 
 def test_a_budget_that_was_sampled_is_kept(tmp_path: Path) -> None:
     epochs = IntDistribution(1, 50)
-    made = complete(0.3, params={"trainer.max_epochs": 7}, distributions={"trainer.max_epochs": epochs})
+    made = complete(
+        0.3, params={"trainer.max_epochs": 7}, distributions={"trainer.max_epochs": epochs}
+    )
     found = written(make_sweep(tmp_path / "s", [made], overrides=["trainer.max_epochs=3"]))
     assert (found["overrides"], found["left_out"]) == (["trainer.max_epochs=7"], [])
 
@@ -145,6 +216,8 @@ def test_a_job_of_a_plain_multirun_is_repeated_with_all_its_overrides(tmp_path: 
     for number in range(2):
         overrides = [f"seed={number}", "net=tiny", "trainer.max_epochs=2"]
         make_job(tmp_path / "s", number, overrides, strength__score=[0.5 + number])
-    (tmp_path / "s" / "multirun.yaml").write_text("hydra: {overrides: {task: ['seed=0,1', net=tiny]}}")
+    (tmp_path / "s" / "multirun.yaml").write_text(
+        "hydra: {overrides: {task: ['seed=0,1', net=tiny]}}"
+    )
     found = written(tmp_path / "s")
     assert (found["trial"], found["overrides"]) == (1, ["net=tiny", "seed=1"])

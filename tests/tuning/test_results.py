@@ -34,9 +34,20 @@ hydra:
 
 @pytest.mark.row("D11")
 def test_only_successes_are_ranked_by_a_score(tmp_path: Path) -> None:
-    trials = [complete(0.4), failed(), complete(0.9), pruned(intermediate={0: 0.99}), complete(0.6), complete(math.inf)]
+    trials = [
+        complete(0.4),
+        failed(),
+        complete(0.9),
+        pruned(intermediate={0: 0.99}),
+        complete(0.6),
+        complete(math.inf),
+    ]
     found = read_results(make_sweep(tmp_path / "s", trials))
-    assert (found.state, found.ranking.by, found.ranking.order) == ("finished", "objective", (2, 4, 0))
+    assert (found.state, found.ranking.by, found.ranking.order) == (
+        "finished",
+        "objective",
+        (2, 4, 0),
+    )
     assert found.ranking.unranked == (5,)
     assert found.ranking.reason == "by strength.score, maximized"
     assert found.best is not None
@@ -48,10 +59,14 @@ def test_only_successes_are_ranked_by_a_score(tmp_path: Path) -> None:
 
 @pytest.mark.row("D14")
 def test_trials_of_different_weights_are_ranked_by_the_comparable_loss(tmp_path: Path) -> None:
-    """The raw total is smallest for the trial that hardly weighs the value loss, which is the worst in it."""
+    """The raw total is smallest for the trial that hardly weighs the value loss,
+    which is the worst in it.
+    """
     shapes = [([1.0], [0.9], 0.1), ([1.2], [0.3], 4.0), ([1.1], [0.5], 1.0)]
     totals = [policy[0] + weight * value[0] for policy, value, weight in shapes]
-    trials = [complete(total, metrics=losses(*shape)) for total, shape in zip(totals, shapes, strict=True)]
+    trials = [
+        complete(total, metrics=losses(*shape)) for total, shape in zip(totals, shapes, strict=True)
+    ]
     found = read_results(make_sweep(tmp_path / "s", trials, {"train.loss": "minimize"}))
     assert sorted(range(3), key=totals.__getitem__) == [0, 2, 1]
     assert (found.ranking.by, found.ranking.order) == ("comparable", (1, 2, 0))
@@ -62,7 +77,10 @@ def test_trials_of_different_weights_are_ranked_by_the_comparable_loss(tmp_path:
 @pytest.mark.parametrize(
     ("comparable", "said"),
     [
-        ("comparable_loss", "no trial has val.comparable_loss, the loss that all trials weigh alike"),
+        (
+            "comparable_loss",
+            "no trial has val.comparable_loss, the loss that all trials weigh alike",
+        ),
         (None, "sweep.comparable names no loss that all trials weigh alike"),
     ],
 )
@@ -70,8 +88,13 @@ def test_without_a_comparable_loss_a_total_ranks_as_it_is_and_says_so(
     comparable: str | None, said: str, tmp_path: Path
 ) -> None:
     """Folders from before this metric existed do the same."""
-    made = [complete(value, metrics={"val.loss": [value], "val.standardised_loss": [-value]}) for value in (2.0, 1.0)]
-    found = read_results(make_sweep(tmp_path / "s", made, {"val.loss": "minimize"}, comparable=comparable))
+    made = [
+        complete(value, metrics={"val.loss": [value], "val.standardised_loss": [-value]})
+        for value in (2.0, 1.0)
+    ]
+    found = read_results(
+        make_sweep(tmp_path / "s", made, {"val.loss": "minimize"}, comparable=comparable)
+    )
     assert (found.ranking.by, found.ranking.order) == ("objective", (1, 0))
     assert found.ranking.reason == f"by val.loss, minimized; {said}"
     assert [(trial.loss, trial.comparable) for trial in found.trials] == [(2.0, None), (1.0, None)]
@@ -81,7 +104,9 @@ def test_without_a_comparable_loss_a_total_ranks_as_it_is_and_says_so(
 def test_several_objectives_have_a_front_and_no_order(tmp_path: Path) -> None:
     points = [(0.9, 9.0), (0.5, 1.0), (0.4, 2.0), (0.7, 4.0), (0.7, 4.0), (math.nan, 1.0)]
     trials = [Made(values=point) for point in points[:5]]
-    found = read_results(make_sweep(tmp_path / "s", trials, {"strength.score": "maximize", "seconds": "minimize"}))
+    found = read_results(
+        make_sweep(tmp_path / "s", trials, {"strength.score": "maximize", "seconds": "minimize"})
+    )
     assert (found.ranking.by, found.ranking.order) == ("pareto", ())
     assert found.ranking.front == (0, 3, 4, 1)
     assert found.best is not None
@@ -94,19 +119,29 @@ def test_what_the_study_and_the_files_say_comes_together(tmp_path: Path) -> None
     attrs: dict[str, Any] = {"overrides": ["optimizer.lr=0.01", "trainer.max_epochs=8"]}
     attrs |= {"seconds": 12.5, "device_peak_bytes": 2000, "attempts": 2}
     metrics = losses([3.0, 2.0], [0.5, 0.4])
-    folder = make_sweep(tmp_path / "s", [complete(0.5, attrs=attrs, metrics=metrics, intermediate={1: 0.5, 0: 0.1})])
+    folder = make_sweep(
+        tmp_path / "s", [complete(0.5, attrs=attrs, metrics=metrics, intermediate={1: 0.5, 0: 0.1})]
+    )
     memory = {"memory": {"host_peak_bytes": 5000, "device_peak_bytes": 7}}
     (folder / "trial-000" / "summary.json").write_text(json.dumps(memory))
     (trial,) = read_results(folder).trials
     assert trial.overrides == ("optimizer.lr=0.01", "trainer.max_epochs=8")
-    assert (trial.folder, trial.epochs, trial.max_epochs, trial.seconds) == ("trial-000", 2, 8, 12.5)
+    assert (trial.folder, trial.epochs, trial.max_epochs, trial.seconds) == (
+        "trial-000",
+        2,
+        8,
+        12.5,
+    )
     assert (trial.host_peak_bytes, trial.device_peak_bytes, trial.attempts) == (5000, 2000, 2)
     assert list(trial.intermediate.items()) == [(0, 0.1), (1, 0.5)]
     assert (trial.started, trial.ended) == (BEGAN, BEGAN + 60)
 
 
 def test_a_trial_that_went_back_to_its_best_epoch_is_judged_by_that(tmp_path: Path) -> None:
-    trials = [complete(1.0, metrics=losses([2.0, 3.0], [0.5, 0.9])), complete(1.0, metrics=losses([2.5], [0.5]))]
+    trials = [
+        complete(1.0, metrics=losses([2.0, 3.0], [0.5, 0.9])),
+        complete(1.0, metrics=losses([2.5], [0.5])),
+    ]
     folder = make_sweep(tmp_path / "s", trials, {"train.loss": "minimize"})
     best = {"best": {"epoch": 0, "restored": True}}
     (folder / "trial-000" / "summary.json").write_text(json.dumps(best))
@@ -120,7 +155,11 @@ def test_a_trial_that_went_back_to_its_best_epoch_is_judged_by_that(tmp_path: Pa
 
 @pytest.mark.row("D12")
 def test_failures_have_their_reasons(tmp_path: Path) -> None:
-    trials = [failed(attrs={"failure": "killed by SIGKILL"}), failed(), failed(attrs={"interrupted": True})]
+    trials = [
+        failed(attrs={"failure": "killed by SIGKILL"}),
+        failed(),
+        failed(attrs={"interrupted": True}),
+    ]
     found = read_results(make_sweep(tmp_path / "s", trials))
     assert [(trial.state, trial.failure) for trial in found.trials] == [
         ("failed", "killed by SIGKILL"),
@@ -132,11 +171,20 @@ def test_failures_have_their_reasons(tmp_path: Path) -> None:
 
 @pytest.mark.row("D13")
 def test_a_live_sweep_says_how_far_it_is(tmp_path: Path) -> None:
-    trials = [complete(0.3, end=100.0), pruned(end=50.0), running(start=100.0), complete(0.8, end=150.0)]
+    trials = [
+        complete(0.3, end=100.0),
+        pruned(end=50.0),
+        running(start=100.0),
+        complete(0.8, end=150.0),
+    ]
     folder = make_sweep(tmp_path / "s", trials, n_trials=8, n_jobs=2, finished=None)
     mark_alive(folder)
     found = read_results(folder, now=BEGAN + 160.0)
-    assert (found.state, found.trials[2].state, found.trials[2].seconds) == ("running", "running", 60.0)
+    assert (found.state, found.trials[2].state, found.trials[2].seconds) == (
+        "running",
+        "running",
+        60.0,
+    )
     # A mean of 100 s: 40 s are left of the running one, and four are to come, in two slots.
     expected = {"done": 3, "of": 8, "running": 1, "eta_seconds": pytest.approx(220.0), "best": 3}
     assert found.progress == expected
@@ -147,7 +195,11 @@ def test_a_killed_sweep_has_nothing_running(tmp_path: Path) -> None:
     folder = make_sweep(tmp_path / "s", [complete(0.3), running()], n_trials=8, finished=None)
     mark_dead(folder)
     found = read_results(folder)
-    assert (found.state, found.trials[1].state, found.progress["eta_seconds"]) == ("interrupted", "interrupted", None)
+    assert (found.state, found.trials[1].state, found.progress["eta_seconds"]) == (
+        "interrupted",
+        "interrupted",
+        None,
+    )
     assert found.trials[1].failure == "the sweep ended while it ran"
     mark_alive(folder / "trial-001")
     assert read_results(folder).trials[1].state == "running", "its own process lives"
@@ -158,9 +210,13 @@ def test_a_killed_sweep_has_nothing_running(tmp_path: Path) -> None:
 def test_a_sweep_on_another_machine_lives_as_long_as_it_gives_signs_of_life(
     silent: float, state: str, tmp_path: Path
 ) -> None:
-    """Its folder is shared; process numbers mean nothing here, as between a container and its host."""
+    """Its folder is shared; process numbers mean nothing here,
+    as between a container and its host.
+    """
     seen = {"host": "elsewhere/1", "pid": 1, "create_time": 1.0, "seen": time.time() - silent}
-    folder = make_sweep(tmp_path / "s", [complete(0.3), running(attrs={"watcher": seen})], n_trials=8, finished=None)
+    folder = make_sweep(
+        tmp_path / "s", [complete(0.3), running(attrs={"watcher": seen})], n_trials=8, finished=None
+    )
     mark_dead(folder)
     mark_dead(folder / "trial-001")
     found = read_results(folder)
@@ -170,7 +226,10 @@ def test_a_sweep_on_another_machine_lives_as_long_as_it_gives_signs_of_life(
 @pytest.mark.row("C12")
 def test_pruning_saved_the_epochs_not_done_at_each_trials_own_pace(tmp_path: Path) -> None:
     """16 epochs of 2 s, and 15 of 10 s; the epochs of two are not known."""
-    known = [{"epochs": 4, "max_epochs": 20, "seconds": 8.0}, {"epochs": 5, "max_epochs": 20, "seconds": 50.0}]
+    known = [
+        {"epochs": 4, "max_epochs": 20, "seconds": 8.0},
+        {"epochs": 5, "max_epochs": 20, "seconds": 50.0},
+    ]
     unknown = [{"epochs": 0, "max_epochs": 20, "seconds": 3.0}, {"epochs": 5, "seconds": 3.0}]
     trials = [complete(0.5, attrs=known[0]), *(pruned(attrs=attrs) for attrs in known + unknown)]
     saving = read_results(make_sweep(tmp_path / "s", trials)).pruning
@@ -189,7 +248,9 @@ def test_a_broken_sweep_file_leaves_what_the_study_says(text: str, tmp_path: Pat
 def sequential(folder: Path, seeds: int) -> Path:
     for seed in range(seeds):
         score = [0.1, 0.2 + 0.1 * seed]
-        columns: dict[str, Any] = {name.replace(".", "__"): v for name, v in losses([2.0, 1.0], [0.5, 0.4]).items()}
+        columns: dict[str, Any] = {
+            name.replace(".", "__"): v for name, v in losses([2.0, 1.0], [0.5, 0.4]).items()
+        }
         make_job(folder, seed, [f"seed={seed + 1}", "net=tiny"], **columns, strength__score=score)
     (folder / "multirun.yaml").write_text(MULTIRUN)
     return folder
@@ -204,23 +265,36 @@ def test_a_plain_multirun_is_ranked_by_its_strength(tmp_path: Path) -> None:
     assert (found.progress["done"], found.progress["of"]) == (3, 3)
     assert found.trials[1].host_peak_bytes == 1001
     stopped = read_results(sequential(tmp_path / "hex5" / "t", 2))
-    assert (stopped.state, stopped.progress["done"], stopped.progress["of"]) == ("interrupted", 2, 3)
+    assert (stopped.state, stopped.progress["done"], stopped.progress["of"]) == (
+        "interrupted",
+        2,
+        3,
+    )
 
 
 def weighted_jobs(folder: Path, **job: Any) -> Path:
     for number, (policy, value, weight) in enumerate([(1.0, 0.9, 0.1), (1.2, 0.3, 4.0)]):
-        columns: dict[str, Any] = {n.replace(".", "__"): v for n, v in losses([policy], [value], weight).items()}
+        columns: dict[str, Any] = {
+            n.replace(".", "__"): v for n, v in losses([policy], [value], weight).items()
+        }
         make_job(folder, number, [f"value_weight={weight}"], **job, **columns)
     return folder
 
 
-def test_a_plain_multirun_that_watches_a_total_loss_is_ranked_by_the_comparable_one(tmp_path: Path) -> None:
+def test_a_plain_multirun_that_watches_a_total_loss_is_ranked_by_the_comparable_one(
+    tmp_path: Path,
+) -> None:
     watched = {"monitor": "train.loss", "monitor_mode": "min"}
     found = read_results(
-        weighted_jobs(tmp_path / "s", config={"trainer": watched, "sweep": {"comparable": "comparable_loss"}})
+        weighted_jobs(
+            tmp_path / "s", config={"trainer": watched, "sweep": {"comparable": "comparable_loss"}}
+        )
     )
     assert (found.ranking.by, found.ranking.order) == ("comparable", (1, 0))
-    assert [trial.params for trial in found.trials] == [{"value_weight": 0.1}, {"value_weight": 4.0}]
+    assert [trial.params for trial in found.trials] == [
+        {"value_weight": 0.1},
+        {"value_weight": 4.0},
+    ]
     assert (found.progress["of"], found.problems) == (None, ())
 
 
@@ -244,7 +318,9 @@ def test_jobs_of_a_plain_multirun_that_failed_were_killed_or_run(tmp_path: Path)
         (".hydra", "is a single run"),
     ],
 )
-def test_a_folder_without_a_sweep_is_a_mistake(inside: str | None, expected: str, tmp_path: Path) -> None:
+def test_a_folder_without_a_sweep_is_a_mistake(
+    inside: str | None, expected: str, tmp_path: Path
+) -> None:
     if inside is not None:
         (tmp_path / "s" / inside).mkdir(parents=True)
     with pytest.raises(UsageError, match=expected):
@@ -264,11 +340,16 @@ def test_a_pruned_trial_is_compared_with_those_that_were_complete_by_then(tmp_pa
     trials = [
         complete(0.9, intermediate={0: 0.5, 1: 0.8, 2: 0.9}, end=60),
         complete(0.6, intermediate={0: 0.3, 1: 0.6, 2: 0.6}, end=70),
-        complete(1.0, intermediate={0: 0.9, 1: 1.0, 2: 1.0}, end=200),  # ends after the next was given up
+        complete(
+            1.0, intermediate={0: 0.9, 1: 1.0, 2: 1.0}, end=200
+        ),  # ends after the next was given up
         pruned(intermediate={0: 0.65, 1: 0.2}, start=70, end=90),
         failed(intermediate={0: 0.1}),
     ]
     (found,) = pruned_trials(read_results(make_sweep(tmp_path / "sweep", trials)))
     assert (found["trial"], found["epochs"], found["best"], found["compared"]) == (3, 2, 0.65, 2)
     assert found["median"] == pytest.approx(0.7)
-    assert found["why"] == "trial 3: at best strength.score 0.65 in 2 epochs; the median of 2 complete trials was 0.7"
+    assert (
+        found["why"]
+        == "trial 3: at best strength.score 0.65 in 2 epochs; the median of 2 complete trials was 0.7"
+    )

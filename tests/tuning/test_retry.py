@@ -1,4 +1,6 @@
-"""A database that goes away: how long calls wait for it, and what they say. The services try real servers."""
+"""A database that goes away: how long calls wait for it,
+and what they say. The services try real servers.
+"""
 
 import logging
 from collections.abc import Iterator
@@ -50,13 +52,19 @@ def test_no_message_shows_a_password(caplog: pytest.LogCaptureFixture) -> None:
     """Drivers may say how they tried to connect."""
 
     def work() -> None:
-        raise OperationalError("SELECT 1", {}, Exception(2003, "no way to me:ge%40heim@host with ge@heim"))
+        raise OperationalError(
+            "SELECT 1", {}, Exception(2003, "no way to me:ge%40heim@host with ge@heim")
+        )
 
     with pytest.raises(StorageGoneError) as given_up:
         Retry(0.1).call(work, "mysql://me:ge%40heim@host/db")
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1
-    assert not [text for text in (str(given_up.value), *said) if "heim" in text or "***@host with ***" not in text]
+    assert not [
+        text
+        for text in (str(given_up.value), *said)
+        if "heim" in text or "***@host with ***" not in text
+    ]
 
 
 def refused() -> None:
@@ -65,7 +73,10 @@ def refused() -> None:
 
 def test_all_give_up_together() -> None:
     waits = Retry(0.05)
-    with pytest.raises(StorageGoneError, match=r"^mysql://host/db: the database does not answer: connection refused"):
+    with pytest.raises(
+        StorageGoneError,
+        match=r"^mysql://host/db: the database does not answer: connection refused",
+    ):
         waits.call(refused, "mysql://host/db")
     assert waits.ended.is_set()
     other = Retry(600.0, ended=waits.ended)
@@ -91,6 +102,8 @@ def test_an_end_that_reached_the_database_though_its_answer_was_lost_is_no_error
 
     monkeypatch.setattr(RDBStorage, "set_trial_state_values", answer_lost)
     study.tell(trial, 0.5)
-    assert [(found.state, found.value) for found in study.get_trials()] == [(TrialState.COMPLETE, 0.5)]
+    assert [(found.state, found.value) for found in study.get_trials()] == [
+        (TrialState.COMPLETE, 0.5)
+    ]
     with pytest.raises(optuna.exceptions.UpdateFinishedTrialError):
         opened.set_trial_state_values(trial._trial_id, TrialState.COMPLETE, [0.5])

@@ -16,7 +16,10 @@ from hexlit.tuning.attempts import Attempts
 from hexlit.tuning.slots import Slots
 from tests.tuning.racers import go_together, line_of, start
 
-pytestmark = [pytest.mark.row("D6"), pytest.mark.skipif(os.name != "posix", reason="files are held by flock")]
+pytestmark = [
+    pytest.mark.row("D6"),
+    pytest.mark.skipif(os.name != "posix", reason="files are held by flock"),
+]
 
 CONTENDER = """
 import os, sys, time
@@ -60,7 +63,11 @@ def test_there_are_never_more_holders_than_slots(tmp_path: Path) -> None:
     children = [start(CONTENDER, holders, who, 3 if who % 2 else 2) for who in range(6)]
     go_together(children)
     assert [child.wait() for child in children] == [0] * 6
-    assert sorted(path.name for path in (tmp_path / "slots" / "cuda-0").iterdir()) == ["slot-0", "slot-1", "slot-2"]
+    assert sorted(path.name for path in (tmp_path / "slots" / "cuda-0").iterdir()) == [
+        "slot-0",
+        "slot-1",
+        "slot-2",
+    ]
 
 
 @pytest.mark.row("D9")

@@ -1,4 +1,6 @@
-"""Search spaces in Hydra's grammar: what each override means, and that every value finds its way back."""
+"""Search spaces in Hydra's grammar: what each override means,
+and that every value finds its way back.
+"""
 
 import subprocess
 import sys
@@ -11,12 +13,19 @@ from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from hypothesis import given
 from hypothesis import strategies as st
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 from hexlit.errors import UsageError
 from hexlit.tuning.space import fixed_overrides, grid_of, parse_space, render
 
-TRICKY = st.text(st.sampled_from("\\'\"[]{}(),:=$ \t\nab1.-+~#é")) | st.text(st.characters(codec="utf-8"))
+TRICKY = st.text(st.sampled_from("\\'\"[]{}(),:=$ \t\nab1.-+~#é")) | st.text(
+    st.characters(codec="utf-8")
+)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TRICKY
 
 
@@ -46,7 +55,10 @@ def same(one: Any, other: Any) -> bool:
         ("net.channels=choice(32,64)", CategoricalDistribution([32, 64])),
         ("net=small,tower", CategoricalDistribution(["small", "tower"])),
         ("net.blocks=[1],[2,'x y']", CategoricalDistribution(["[1]", "[2,'x y']"])),
-        ("x=null,2,2.5,true,'true',word", CategoricalDistribution([None, 2, 2.5, True, "true", "word"])),
+        (
+            "x=null,2,2.5,true,'true',word",
+            CategoricalDistribution([None, 2, 2.5, True, "true", "word"]),
+        ),
         ("x=tag(size, choice(1,2))", CategoricalDistribution([1, 2])),
         ("+x=1,2", CategoricalDistribution([1, 2])),
         ("db@pkg=a,b", CategoricalDistribution(["a", "b"])),
@@ -61,11 +73,23 @@ def test_an_override_becomes_its_distribution(argument: str, expected: BaseDistr
     found = space[argument.split("=")[0]]
     assert found == expected
     if isinstance(found, CategoricalDistribution) and isinstance(expected, CategoricalDistribution):
-        assert [type(choice) for choice in found.choices] == [type(choice) for choice in expected.choices]
+        assert [type(choice) for choice in found.choices] == [
+            type(choice) for choice in expected.choices
+        ]
 
 
 def test_what_is_no_sweep_is_fixed() -> None:
-    arguments = ["board=4", "+k=3", "++f=1e-3", "~gone", "~net=small", "text=a:b", "none=null", "l=[1,x]", "empty="]
+    arguments = [
+        "board=4",
+        "+k=3",
+        "++f=1e-3",
+        "~gone",
+        "~net=small",
+        "text=a:b",
+        "none=null",
+        "l=[1,x]",
+        "empty=",
+    ]
     space, fixed = parse_space([*arguments, "cast=str(true)", "lr=interval(0,1)"])
     assert list(space) == ["lr"]
     assert fixed["board"] == "4"
@@ -75,7 +99,10 @@ def test_what_is_no_sweep_is_fixed() -> None:
     parser = OverridesParser.create()
     for argument, override in zip([*arguments, "cast='true'"], written, strict=True):
         one, other = parser.parse_override(argument), parser.parse_override(override)
-        assert (one.get_key_element(), one.value_type) == (other.get_key_element(), other.value_type)
+        assert (one.get_key_element(), one.value_type) == (
+            other.get_key_element(),
+            other.value_type,
+        )
         assert same(one.value(), other.value())
 
 
@@ -89,7 +116,9 @@ def test_what_is_no_sweep_is_fixed() -> None:
         (["~x", "+x=1,2"], ["+x"], {"~x": ""}),
     ],
 )
-def test_the_later_of_two_wins(arguments: list[str], searched: list[str], fixed: dict[str, str]) -> None:
+def test_the_later_of_two_wins(
+    arguments: list[str], searched: list[str], fixed: dict[str, str]
+) -> None:
     space, found = parse_space(arguments)
     assert list(space) == searched
     assert found == fixed
@@ -126,7 +155,9 @@ def is_literal(text: str) -> bool:
     if text[:1] not in tuple("[{'\""):
         return False
     try:
-        return isinstance(OverridesParser.create().parse_override(f"x={text}")._value, list | dict | QuotedString)
+        return isinstance(
+            OverridesParser.create().parse_override(f"x={text}")._value, list | dict | QuotedString
+        )
     except HydraException:
         return False
 
@@ -139,9 +170,13 @@ def test_hydra_reads_back_what_render_writes(value: Any) -> None:
 
 
 @given(st.lists(TRICKY, min_size=1, max_size=3), st.sampled_from(Quote))
-def test_every_string_that_can_be_written_is_searched_as_itself(texts: list[str], quote: Quote) -> None:
+def test_every_string_that_can_be_written_is_searched_as_itself(
+    texts: list[str], quote: Quote
+) -> None:
     """Also one that looks like a list or like a quoted string."""
-    space, _ = parse_space(["x=choice(" + ",".join(QuotedString(text, quote).with_quotes() for text in texts) + ")"])
+    space, _ = parse_space(
+        ["x=choice(" + ",".join(QuotedString(text, quote).with_quotes() for text in texts) + ")"]
+    )
     distribution = space["x"]
     assert isinstance(distribution, CategoricalDistribution)
     assert [read(render("x", choice)) for choice in distribution.choices] == texts
@@ -187,4 +222,9 @@ def test_a_grid_holds_every_value_and_both_ends() -> None:
 
 def test_looking_for_plugins_does_not_import_optuna() -> None:
     code = "import sys, hexlit.tuning.space; print(*(m for m in ('optuna', 'torch', 'numpy') if m in sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "\n"
+    )

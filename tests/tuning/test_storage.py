@@ -1,4 +1,6 @@
-"""A study's storage: many processes at once, kills at the worst moment, and messages without passwords."""
+"""A study's storage: many processes at once,
+kills at the worst moment, and messages without passwords.
+"""
 
 import logging
 import os
@@ -68,7 +70,9 @@ def test_four_processes_write_at_once_and_nothing_is_lost(url: str, tmp_path: Pa
     children = [start(TRIALS, spec, who, count, tmp_path) for who in range(4)]
     go_together(children)
     assert [child.wait() for child in children] == [0] * 4
-    assert attributes(spec) == sorted(f"{who}-{number}" for who in range(4) for number in range(count))
+    assert attributes(spec) == sorted(
+        f"{who}-{number}" for who in range(4) for number in range(count)
+    )
     assert not [path for path in tmp_path.rglob("*") if ".lock" in path.name]
 
 
@@ -103,7 +107,9 @@ def test_a_line_torn_between_two_live_writers_is_healed_and_both_go_on(tmp_path:
     end.touch()
     counts = [int(line_of(child)) for child in writers]
     assert [child.wait() for child in writers] == [0, 0]
-    assert attributes(str(path)) == sorted(f"{who}-{number}" for who in range(2) for number in range(counts[who]))
+    assert attributes(str(path)) == sorted(
+        f"{who}-{number}" for who in range(2) for number in range(counts[who])
+    )
     assert b"torn" not in path.read_bytes()
 
 
@@ -111,7 +117,9 @@ TORN = b'{"op_code":2,"worker_id":"w","study_id":0,"user_at'
 
 
 @pytest.mark.parametrize("torn", [TORN, b"\0" * 9])
-def test_a_torn_end_is_cut_off_with_one_warning(torn: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_torn_end_is_cut_off_with_one_warning(
+    torn: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "study.journal"
     optuna.create_study(study_name="s", storage=open_storage(None, tmp_path)).set_user_attr("a", 1)
     whole = path.read_bytes()
@@ -123,9 +131,9 @@ def test_a_torn_end_is_cut_off_with_one_warning(torn: bytes, tmp_path: Path, cap
         study = optuna.load_study(study_name="s", storage=open_storage(None, tmp_path))
         study.set_user_attr("b", 2)
     assert path.read_bytes().startswith(whole + b'{"op_code"')
-    assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [
-        f"{path}: its last record was torn; {len(torn)} bytes were cut off"
-    ]
+    assert [
+        record.getMessage() for record in caplog.records if record.levelno == logging.WARNING
+    ] == [f"{path}: its last record was torn; {len(torn)} bytes were cut off"]
     assert reader.get_study_user_attrs(0) == {"a": 1, "b": 2}
 
 
@@ -138,8 +146,12 @@ def test_a_file_that_is_no_journal_stays_as_it_is(tmp_path: Path) -> None:
         assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("spec", [None, "other.journal", "journal://other.journal", "journal://{}/other.journal"])
-def test_a_journal_is_where_it_was_asked_for(spec: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "spec", [None, "other.journal", "journal://other.journal", "journal://{}/other.journal"]
+)
+def test_a_journal_is_where_it_was_asked_for(
+    spec: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     opened = open_storage(spec and spec.format(tmp_path), tmp_path / "sweep")
     assert isinstance(opened, JournalStorage)

@@ -32,7 +32,12 @@ def plan_in(folder: Path, *, join: bool = False, **settings: Any) -> Any:
     terms = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(1)"}
     storage = settings.pop("storage", str(folder / "shared.journal"))
     judged = SimpleNamespace(join=join, resume=settings.pop("resume", False))
-    given = {"study_name": "s", "folder": folder, "pruner": optuna.pruners.NopPruner(), "terms": terms}
+    given = {
+        "study_name": "s",
+        "folder": folder,
+        "pruner": optuna.pruners.NopPruner(),
+        "terms": terms,
+    }
     given |= {"objectives": ["strength.score"], "judged": judged}
     given["settings"] = SimpleNamespace(storage=storage, direction=["maximize"])
     return SimpleNamespace(**(given | settings))
@@ -48,7 +53,9 @@ def test_a_study_is_joined_only_where_asked_and_on_its_terms(tmp_path: Path) -> 
     with pytest.raises(UsageError, match=r"sweep.join=true: there is no study s in .*"):
         made(tmp_path, join=True)
     begun = made(tmp_path)
-    with pytest.raises(UsageError, match=r"this study exists already in .*; add sweep.join=true to work on it too"):
+    with pytest.raises(
+        UsageError, match=r"this study exists already in .*; add sweep.join=true to work on it too"
+    ):
         made(tmp_path)
     assert made(tmp_path, join=True).study_name == begun.study_name
     space = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(2)"}
@@ -58,7 +65,9 @@ def test_a_study_is_joined_only_where_asked_and_on_its_terms(tmp_path: Path) -> 
     told = told.replace("join", "resume")
     with pytest.raises(UsageError, match=told):
         made(tmp_path, resume=True, terms=space)
-    with pytest.raises(UsageError, match=r"sweep.resume=true: the space of lr is None, but FloatDistribution\(1\)"):
+    with pytest.raises(
+        UsageError, match=r"sweep.resume=true: the space of lr is None, but FloatDistribution\(1\)"
+    ):
         made(tmp_path, resume=True, terms={"sweep.objective": "['score']"})
     with pytest.raises(UsageError, match="sweep.join=true: sweep.objective is None, but"):
         made(tmp_path, join=True, terms={})
@@ -75,11 +84,15 @@ def test_a_resumed_sweep_makes_the_study_that_it_had_no_time_to_make(tmp_path: P
 
 @pytest.mark.row("D3")
 @pytest.mark.row("F23")
-@pytest.mark.parametrize(("address", "sampler"), [("{}/shared.journal", "random"), ("sqlite:///{}/study.db", "grid")])
+@pytest.mark.parametrize(
+    ("address", "sampler"), [("{}/shared.journal", "random"), ("sqlite:///{}/study.db", "grid")]
+)
 def test_processes_that_begin_trials_at_once_begin_no_trial_too_many(
     address: str, sampler: str, tmp_path: Path
 ) -> None:
-    assert race(address.format(tmp_path), tmp_path, sampler, processes=3, trials=9) == list(range(9))
+    assert race(address.format(tmp_path), tmp_path, sampler, processes=3, trials=9) == list(
+        range(9)
+    )
 
 
 @pytest.mark.row("F23")
@@ -92,7 +105,9 @@ def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
     storage = open_storage(address.format(tmp_path), tmp_path, Retry(60.0))
     optuna.create_study(study_name="s", storage=storage)
     one, other = (
-        optuna.load_study(study_name="s", storage=open_storage(address.format(tmp_path), tmp_path, Retry(60.0)))
+        optuna.load_study(
+            study_name="s", storage=open_storage(address.format(tmp_path), tmp_path, Retry(60.0))
+        )
         for _ in range(2)
     )
     first = study.begin_trial(one, space, 1)
@@ -121,7 +136,9 @@ def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
 def test_a_process_that_dies_before_it_knows_that_its_trial_is_surplus_leaves_none_too_many(
     repeats: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both processes begin the one trial that is missing, or its repeat, and one of them is killed in between."""
+    """Both processes begin the one trial that is missing,
+    or its repeat, and one of them is killed in between.
+    """
 
     space = {"x": optuna.distributions.FloatDistribution(0, 1)}
     one = optuna.create_study(study_name="s", storage=open_storage(None, tmp_path))
@@ -167,7 +184,14 @@ def test_a_process_that_is_begun_again_has_the_seeds_that_ended(tmp_path: Path) 
     }
     trial = study.ask()
     ticket = TrialTicket(
-        **told, trial_id=trial._trial_id, number=0, objectives=["a"], monitor="a", seeds=2, group="g", sweep_id="i"
+        **told,
+        trial_id=trial._trial_id,
+        number=0,
+        objectives=["a"],
+        monitor="a",
+        seeds=2,
+        group="g",
+        sweep_id="i",
     )
     first = RunningTrial(ticket)
     assert first.seeds_ended == 0

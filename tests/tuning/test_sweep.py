@@ -1,4 +1,6 @@
-"""Sweeps from the command line, with trials that are processes of their own but hardly learn anything."""
+"""Sweeps from the command line,
+with trials that are processes of their own but hardly learn anything.
+"""
 
 import json
 import os
@@ -32,7 +34,9 @@ from hexlit.tuning import sweep
 write_results = sweep.write_results
 sweep.write_results = lambda folder, figures, study=None: write_results(folder, False, study)
 """
-"""Sweeps without figures and page, which cost more than the rest of them and have tests of their own."""
+"""Sweeps without figures and page,
+which cost more than the rest of them and have tests of their own.
+"""
 LR = "optimizer.lr=tag(log,interval(1e-4,1))"
 
 
@@ -44,7 +48,9 @@ class Place:
     drawn: bool = False
     """Whether sweeps end with their figures and their page."""
     bare: bool = False
-    """Whether trials begin with nothing imported, as always, or are forked: see `tests.tuning.forked`."""
+    """Whether trials begin with nothing imported,
+    as always, or are forked: see `tests.tuning.forked`.
+    """
 
     @property
     def sweep(self) -> Path:
@@ -52,11 +58,19 @@ class Place:
 
     def arguments(self, *overrides: str) -> list[str]:
         """Of `hexlit`."""
-        fixed = ["hydra/sweeper=optuna", f"hydra.sweep.dir={self.sweep}", "logger=csv", "board=3", "accelerator=cpu"]
+        fixed = [
+            "hydra/sweeper=optuna",
+            f"hydra.sweep.dir={self.sweep}",
+            "logger=csv",
+            "board=3",
+            "accelerator=cpu",
+        ]
         sampler = [] if any("sampler" in o for o in overrides) else ["hydra/sweeper/sampler=random"]
         return ["train", "--multirun", *fixed, *sampler, "trainer.max_epochs=8", *overrides]
 
-    def environment(self, accidents: dict[int, str] | None = None, seconds: float = 0.0) -> dict[str, str]:
+    def environment(
+        self, accidents: dict[int, str] | None = None, seconds: float = 0.0
+    ) -> dict[str, str]:
         return {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(STAND_IN), str(Path(__file__).parents[2])]),
@@ -68,24 +82,41 @@ class Place:
         }
 
     def run(
-        self, *overrides: str, accidents: dict[int, str] | None = None, seconds: float = 0.0, code: int = 0
+        self,
+        *overrides: str,
+        accidents: dict[int, str] | None = None,
+        seconds: float = 0.0,
+        code: int = 0,
     ) -> subprocess.CompletedProcess[str]:
-        done = self.hexlit(*self.arguments(*overrides), environment=self.environment(accidents, seconds))
+        done = self.hexlit(
+            *self.arguments(*overrides), environment=self.environment(accidents, seconds)
+        )
         assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
-    def hexlit(self, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    def hexlit(
+        self, *arguments: str, environment: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run `hexlit` here."""
         self.make_folders()
         environment = self.environment() if environment is None else environment
         if any(argument.startswith("hydra/launcher=") for argument in arguments):
-            # Joblib's pool ends with the interpreter. A process of multiprocessing would wait minutes for it.
+            # Joblib's pool ends with the interpreter. A process of multiprocessing would wait
+            # minutes for it.
             command = [sys.executable, "-c", HEXLIT, *arguments]
             return subprocess.run(
-                command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=600
+                command,
+                cwd=self.folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=600,
             )
         program = ("" if self.drawn else UNDRAWN) + ("" if self.bare else FORKED) + HEXLIT
-        return run_apart(program, *arguments, folder=self.folder, environment=environment, seconds=600)
+        return run_apart(
+            program, *arguments, folder=self.folder, environment=environment, seconds=600
+        )
 
     def write_space(self, name: str, text: str, *overrides: str) -> None:
         """Write a search space of the user's own, and run it."""
@@ -93,7 +124,15 @@ class Place:
         folder.mkdir(parents=True)
         head = "# @package _global_\ndefaults:\n  - override /hydra/sweeper: optuna"
         (folder / f"{name}.yaml").write_text(head + text)
-        command = ["train", "--multirun", "--config-dir", "configs", f"sweep={name}", "logger=csv", *overrides]
+        command = [
+            "train",
+            "--multirun",
+            "--config-dir",
+            "configs",
+            f"sweep={name}",
+            "logger=csv",
+            *overrides,
+        ]
         self.hexlit(*command, f"hydra.sweep.dir={self.sweep}").check_returncode()
 
     def make_folders(self) -> None:
@@ -153,11 +192,29 @@ def until(condition: Any, seconds: float = 300.0) -> None:
 def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
     """Whatever happens to some, all others come to their end, and every reason is told."""
     place.bare = True
-    accidents = {1: "exit", 2: "kill", 3: "memory", 4: "memory once", 5: "error", 6: "grow", 7: "hang"}
-    limits = ["hydra.sweeper.max_failure_rate=1", "sweep.memory_budget=0.35", "sweep.trial_timeout=12"]
-    place.run(LR, "hydra.sweeper.n_trials=9", "hydra/sweeper/pruner=none", *limits, accidents=accidents)
+    accidents = {
+        1: "exit",
+        2: "kill",
+        3: "memory",
+        4: "memory once",
+        5: "error",
+        6: "grow",
+        7: "hang",
+    }
+    limits = [
+        "hydra.sweeper.max_failure_rate=1",
+        "sweep.memory_budget=0.35",
+        "sweep.trial_timeout=12",
+    ]
+    place.run(
+        LR, "hydra.sweeper.n_trials=9", "hydra/sweeper/pruner=none", *limits, accidents=accidents
+    )
     trials = place.trials()
-    failures = {trial.number: str(trial.user_attrs["failure"]) for trial in trials if trial.state == TrialState.FAIL}
+    failures = {
+        trial.number: str(trial.user_attrs["failure"])
+        for trial in trials
+        if trial.state == TrialState.FAIL
+    }
     assert sorted(failures) == [1, 2, 3, 5, 6, 7]
     assert failures[1] == "exit code 3"
     assert failures[2] == "killed by SIGKILL"
@@ -181,21 +238,32 @@ def test_a_sweep_writes_in_its_folder_only(place: Place) -> None:
     assert (place.sweep / "report.html").exists()
     assert list((place.sweep / "figures").iterdir())
     assert {path.name for path in place.folder.iterdir()} <= {"sweep", "slots", "tmp", "home"}
-    assert {path.name for path in place.sweep.glob("trial-*")} == {f"trial-{number:03d}" for number in range(3)}
+    assert {path.name for path in place.sweep.glob("trial-*")} == {
+        f"trial-{number:03d}" for number in range(3)
+    }
     assert list((place.folder / "tmp").iterdir()) == []
 
 
 @pytest.mark.row("C9")
 @pytest.mark.row("C12")
 def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place) -> None:
-    """Nothing within five epochs, nothing among the first trials, and the best value is the unpruned one's."""
-    place.run(LR, "hydra.sweeper.n_trials=11", "hydra.sweeper.n_jobs=1", "hydra.sweeper.pruner.n_startup_trials=5")
+    """Nothing within five epochs, nothing among the first trials,
+    and the best value is the unpruned one's.
+    """
+    place.run(
+        LR,
+        "hydra.sweeper.n_trials=11",
+        "hydra.sweeper.n_jobs=1",
+        "hydra.sweeper.pruner.n_startup_trials=5",
+    )
     trials = place.trials()
     assert not [trial for trial in trials[:5] if trial.state == TrialState.PRUNED], "startup"
     pruned = [trial for trial in trials if trial.state == TrialState.PRUNED]
     assert pruned
     for trial in pruned:
-        assert trial.last_step == 5, "steps 0 to 4 are never pruned, and all hopeless ones are at step 5"
+        assert trial.last_step == 5, (
+            "steps 0 to 4 are never pruned, and all hopeless ones are at step 5"
+        )
     by_rate = sorted(trials, key=lambda trial: abs(trial.params["optimizer.lr"] / 0.01 - 1))
     assert by_rate[0].state == TrialState.COMPLETE, "the best is never pruned"
     counts = place.results()["counts"]
@@ -215,7 +283,9 @@ def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place
     ],
 )
 def test_a_killed_sweep_goes_on_where_it_was(place: Place, how: signal.Signals) -> None:
-    """No process is left, and resuming counts on; what was under way is done again with its parameters."""
+    """No process is left, and resuming counts on;
+    what was under way is done again with its parameters.
+    """
     overrides = [LR, "hydra.sweeper.n_trials=5", "hydra/sweeper/pruner=none"]
     process = place.start(*overrides, seconds=0.15)
     until(lambda: (place.sweep / "study.journal").exists())
@@ -226,13 +296,17 @@ def test_a_killed_sweep_goes_on_where_it_was(place: Place, how: signal.Signals) 
     assert code == (-9 if how == signal.SIGKILL else 130)
     until(lambda: place.processes() == [], 20)
     before = place.trials()
-    (place.sweep / ".overall_results.json.0123abcd.tmp").touch()  # as a kill in the middle of writing leaves it
+    (
+        place.sweep / ".overall_results.json.0123abcd.tmp"
+    ).touch()  # as a kill in the middle of writing leaves it
     place.run(*overrides, "sweep.resume=true")
     trials = place.trials()
     done = [trial for trial in trials if not trial.user_attrs.get("interrupted")]
     assert states(done) == ["COMPLETE"] * 5
     assert "RUNNING" not in states(trials)
-    again = {trial.user_attrs["retry_of"]: trial for trial in done if "retry_of" in trial.user_attrs}
+    again = {
+        trial.user_attrs["retry_of"]: trial for trial in done if "retry_of" in trial.user_attrs
+    }
     interrupted = [trial for trial in trials if trial.user_attrs.get("interrupted")]
     assert [trial.number for trial in interrupted] == sorted(again)
     # One that was killed before it had its parameters gets new ones.
@@ -265,11 +339,20 @@ def test_a_sweep_does_not_go_on_as_another(place: Place) -> None:
     overrides = [LR, "hydra.sweeper.n_trials=1", "optimizer.weight_decay=0.5"]
     place.run(*overrides)
     told = place.run(*overrides, code=2).stderr
-    assert ("sweep.resume=true" in told, len(told.strip().splitlines()), len(place.trials())) == (True, 1, 1)
+    assert ("sweep.resume=true" in told, len(told.strip().splitlines()), len(place.trials())) == (
+        True,
+        1,
+        1,
+    )
     place.run(*overrides, "sweep.resume=true")
     assert len(place.trials()) == 1, "the count was full"
-    for changed in (["optimizer.weight_decay=0.25"], ["optimizer.weight_decay=0.5", "sweep.seeds=2"]):
-        told = place.run(LR, "hydra.sweeper.n_trials=2", *changed, "sweep.resume=true", code=2).stderr
+    for changed in (
+        ["optimizer.weight_decay=0.25"],
+        ["optimizer.weight_decay=0.5", "sweep.seeds=2"],
+    ):
+        told = place.run(
+            LR, "hydra.sweeper.n_trials=2", *changed, "sweep.resume=true", code=2
+        ).stderr
         assert "sweep.resume=true: " in told
     place.run(LR, "hydra.sweeper.n_trials=2", "optimizer.weight_decay=0.5", "sweep.resume=true")
     assert len(place.trials()) == 2
@@ -294,7 +377,9 @@ sys.exit(main(sys.argv[2:]))
 def test_a_sweep_killed_while_it_makes_its_study_can_be_resumed(place: Place, call: str) -> None:
     place.make_folders()
     arguments = place.arguments(LR, "hydra.sweeper.n_trials=1")
-    killed = run_apart(DIES_BEGINNING, call, *arguments, folder=place.folder, environment=place.environment())
+    killed = run_apart(
+        DIES_BEGINNING, call, *arguments, folder=place.folder, environment=place.environment()
+    )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     place.run(LR, "hydra.sweeper.n_trials=1", "sweep.resume=true")
     assert states(place.trials()) == ["COMPLETE"]
@@ -302,7 +387,9 @@ def test_a_sweep_killed_while_it_makes_its_study_can_be_resumed(place: Place, ca
 
 @pytest.mark.row("C10")
 def test_a_sweep_resumed_with_another_space_is_refused_before_a_trial_exists(place: Place) -> None:
-    """And stays as it is; one refused at its beginning leaves nothing that hinders the right command."""
+    """And stays as it is;
+    one refused at its beginning leaves nothing that hinders the right command.
+    """
     place.run(LR, "hydra.sweeper.n_trials=1")
     before = (place.sweep / "sweep.json").read_bytes()
     for space in (["net.channels=8,16"], ["optimizer.lr=1e-3,1e-2"], [LR, "net.channels=8,16"]):
@@ -310,7 +397,12 @@ def test_a_sweep_resumed_with_another_space_is_refused_before_a_trial_exists(pla
         assert told.startswith("hexlit train: sweep.resume=true: the space of ")
         assert len(told.splitlines()) == 1
     assert (len(place.trials()), (place.sweep / "sweep.json").read_bytes()) == (1, before)
-    new = ["hydra.sweeper.storage=missing/study.db", LR, "hydra.sweep.dir=new", "hydra.sweeper.n_trials=1"]
+    new = [
+        "hydra.sweeper.storage=missing/study.db",
+        LR,
+        "hydra.sweep.dir=new",
+        "hydra.sweeper.n_trials=1",
+    ]
     place.run(*new, "sweep.join=true", "hydra.sweeper.study_name=s", code=2)
     assert not (place.folder / "new" / "sweep.json").exists()
 
@@ -318,15 +410,26 @@ def test_a_sweep_resumed_with_another_space_is_refused_before_a_trial_exists(pla
 @pytest.mark.row("D6")
 def test_trials_are_spread_over_devices(place: Place) -> None:
     place.run(LR, "hydra.sweeper.n_trials=6", "sweep.devices=[cuda:0,cuda:1]", seconds=0.1)
-    overrides = [(place.sweep / f"trial-{n:03d}/.hydra/overrides.yaml").read_text() for n in range(6)]
-    assert {text.partition("accelerator.device=")[2].split()[0] for text in overrides} == {"cuda:0", "cuda:1"}
+    overrides = [
+        (place.sweep / f"trial-{n:03d}/.hydra/overrides.yaml").read_text() for n in range(6)
+    ]
+    assert {text.partition("accelerator.device=")[2].split()[0] for text in overrides} == {
+        "cuda:0",
+        "cuda:1",
+    }
 
 
 def test_a_password_is_in_no_file_and_on_no_command_line(place: Place) -> None:
     database = "hydra.sweeper.storage='sqlite:///file:study.db?uri=true&password=geheim'"
     told = place.run(LR, "hydra.sweeper.n_trials=1", database)
-    environment = place.environment() | {"STUDIES": "sqlite:///file:study.db?uri=true&password=geheim"}
-    more = ["hydra.sweeper.n_trials=2", "hydra.sweeper.storage=${oc.env:STUDIES}", "hydra.sweep.dir=processes"]
+    environment = place.environment() | {
+        "STUDIES": "sqlite:///file:study.db?uri=true&password=geheim"
+    }
+    more = [
+        "hydra.sweeper.n_trials=2",
+        "hydra.sweeper.storage=${oc.env:STUDIES}",
+        "hydra.sweep.dir=processes",
+    ]
     place.hexlit(*place.arguments(LR, *more), environment=environment).check_returncode()
     assert "geheim" not in told.stdout + told.stderr
     files = [path for path in place.folder.rglob("*") if path.is_file() and path.suffix != ".db"]
@@ -349,13 +452,24 @@ hydra: {sweeper: {n_trials: 1, params: {optimizer.lr: "tag(log, interval(1e-4, 1
 """,
     )
     best = OmegaConf.load(place.sweep / "best.yaml")
-    assert set(best.overrides[:-1]) == {"experiment=quick", "board=4", "search.simulations=16", "logger=csv"}
+    assert set(best.overrides[:-1]) == {
+        "experiment=quick",
+        "board=4",
+        "search.simulations=16",
+        "logger=csv",
+    }
     assert best.left_out == ["trainer.max_epochs=3"]
 
 
 def test_without_a_name_the_same_command_finds_its_sweep(place: Place) -> None:
     def run(*overrides: str) -> subprocess.CompletedProcess[str]:
-        return place.hexlit(*(part for part in place.arguments(*overrides) if not part.startswith("hydra.sweep.dir")))
+        return place.hexlit(
+            *(
+                part
+                for part in place.arguments(*overrides)
+                if not part.startswith("hydra.sweep.dir")
+            )
+        )
 
     assert run(LR, "hydra.sweeper.n_trials=1").returncode == 0
     assert run(LR, "optimizer.weight_decay=0", "hydra.sweeper.n_trials=1").returncode == 0
@@ -384,8 +498,16 @@ def test_too_many_failures_end_the_sweep(place: Place) -> None:
 
 
 def test_several_seeds_are_one_value(place: Place) -> None:
-    """The mean over the seeds is reported, pruned on and told (the stand-in's seeds differ by 1)."""
-    place.run(LR, "hydra.sweeper.n_trials=3", "sweep.seeds=3", "trainer.max_epochs=2", "hydra/sweeper/pruner=median")
+    """The mean over the seeds is reported,
+    pruned on and told (the stand-in's seeds differ by 1).
+    """
+    place.run(
+        LR,
+        "hydra.sweeper.n_trials=3",
+        "sweep.seeds=3",
+        "trainer.max_epochs=2",
+        "hydra/sweeper/pruner=median",
+    )
     for trial in place.trials():
         values = list(trial.intermediate_values.values())
         assert list(trial.intermediate_values) == [0, 1, 2, 3, 4, 5]
@@ -395,11 +517,19 @@ def test_several_seeds_are_one_value(place: Place) -> None:
 
 def test_without_an_objective_a_sweep_is_about_what_its_runs_watch(place: Place) -> None:
     """In the direction of the run, whatever the name suggests."""
-    place.run(LR, "hydra.sweeper.n_trials=2", "trainer.monitor=cost.flops", "trainer.monitor_mode=max")
+    place.run(
+        LR, "hydra.sweeper.n_trials=2", "trainer.monitor=cost.flops", "trainer.monitor_mode=max"
+    )
     facts = json.loads((place.sweep / "sweep.json").read_text())
-    assert (facts["objectives"], facts["directions"], facts["monitor"]) == (["cost.flops"], ["maximize"], "cost.flops")
+    assert (facts["objectives"], facts["directions"], facts["monitor"]) == (
+        ["cost.flops"],
+        ["maximize"],
+        "cost.flops",
+    )
     assert facts["comparable"] == "comparable_loss"
-    assert [trial.value for trial in place.trials()] == [trial.params["optimizer.lr"] for trial in place.trials()]
+    assert [trial.value for trial in place.trials()] == [
+        trial.params["optimizer.lr"] for trial in place.trials()
+    ]
 
 
 def test_a_search_space_in_python(place: Place) -> None:
@@ -407,7 +537,11 @@ def test_a_search_space_in_python(place: Place) -> None:
         "def more(config, trial):\n    if trial.params['net.channels'] > 16:\n"
         "        trial.suggest_float('value_weight', 0.5, 2.0)\n"
     )
-    overrides = ["net.channels=8,32", "hydra.sweeper.n_trials=6", "hydra.sweeper.custom_search_space=my_space.more"]
+    overrides = [
+        "net.channels=8,32",
+        "hydra.sweeper.n_trials=6",
+        "hydra.sweeper.custom_search_space=my_space.more",
+    ]
     environment = place.environment()
     environment["PYTHONPATH"] += os.pathsep + str(place.folder)
     place.hexlit(*place.arguments(*overrides), environment=environment).check_returncode()
@@ -422,11 +556,20 @@ def test_a_search_space_in_python(place: Place) -> None:
     [
         ([], "hydra.sweeper.params"),
         ([LR, "hydra.sweeper.direction=up"], "hydra.sweeper.direction=up"),
-        ([LR, "sweep.objective=[strength.score,cost.flops]", "hydra/sweeper/pruner=percentile"], "several objectives"),
+        (
+            [LR, "sweep.objective=[strength.score,cost.flops]", "hydra/sweeper/pruner=percentile"],
+            "several objectives",
+        ),
         ([LR, "sweep.objective=elo"], "hydra.sweeper.direction"),
-        ([LR, "sweep.comparable=val.loss"], "sweep.comparable=val.loss: name a loss without its data"),
+        (
+            [LR, "sweep.comparable=val.loss"],
+            "sweep.comparable=val.loss: name a loss without its data",
+        ),
         ([LR, "sweep.seeds=2", "sweep.report_every=3"], "sweep.report_every=3"),
-        ([LR, "hydra.sweeper.custom_search_space=no.such"], "hydra.sweeper.custom_search_space=no.such"),
+        (
+            [LR, "hydra.sweeper.custom_search_space=no.such"],
+            "hydra.sweeper.custom_search_space=no.such",
+        ),
         ([LR, "hydra.sweeper.storage=mysql://u:secret@127.0.0.1:1/x"], "mysql://u:***@"),
     ],
 )
@@ -438,8 +581,12 @@ def test_a_mistake_is_one_line(place: Place, overrides: list[str], told: str) ->
 
 @pytest.mark.parametrize("launcher", [pytest.param("submitit_local", marks=pytest.mark.slow)])
 def test_other_launchers_get_one_launch_a_trial(place: Place, launcher: str) -> None:
-    """They bring pickles of Hydra's state to processes that know nothing of the sweeper; a failed job is one trial."""
-    pytest.importorskip(f"hydra_plugins.hydra_{launcher.partition('_')[0]}_launcher", reason="an extra")
+    """They bring pickles of Hydra's state to processes that know nothing of the sweeper;
+    a failed job is one trial.
+    """
+    pytest.importorskip(
+        f"hydra_plugins.hydra_{launcher.partition('_')[0]}_launcher", reason="an extra"
+    )
     place.run(
         LR,
         f"hydra/launcher={launcher}",
@@ -460,16 +607,20 @@ def test_without_processes_the_trials_run_one_by_one(place: Place) -> None:
     place.run(LR, "hydra.sweeper.n_trials=4")
     with_processes = [(trial.params, trial.values, trial.state) for trial in place.trials()]
     arguments = place.arguments(LR, "hydra.sweeper.n_trials=4", "hydra.sweep.dir=starved")
-    told = subprocess.run(  # a whole process: the stand-in takes the processes from the sweep itself
-        [sys.executable, "-m", "hexlit", *arguments],
-        cwd=place.folder,
-        env=place.environment({-1: "no process"}),
-        check=True,
-        capture_output=True,
-        text=True,
+    told = (
+        subprocess.run(  # a whole process: the stand-in takes the processes from the sweep itself
+            [sys.executable, "-m", "hexlit", *arguments],
+            cwd=place.folder,
+            env=place.environment({-1: "no process"}),
+            check=True,
+            capture_output=True,
+            text=True,
+        )
     )
     study = optuna.load_study(study_name=None, storage=open_storage(None, place.folder / "starved"))
-    assert [(trial.params, trial.values, trial.state) for trial in study.get_trials()] == with_processes
+    assert [
+        (trial.params, trial.values, trial.state) for trial in study.get_trials()
+    ] == with_processes
     assert (told.stdout + told.stderr).count("one after another") == 1
 
 
@@ -493,24 +644,39 @@ def test_a_study_in_a_database(place: Place) -> None:
     assert states(trials) == ["COMPLETE"] * 2
     assert place.results()["counts"]["complete"] == 2
     assert not (place.sweep / "study.journal").exists()
-    [told] = place.run(LR, *database, "hydra.sweep.dir=elsewhere", code=2).stderr.strip().splitlines()
+    [told] = (
+        place.run(LR, *database, "hydra.sweep.dir=elsewhere", code=2).stderr.strip().splitlines()
+    )
     assert "this study exists already in sqlite:///" in told
     assert "add sweep.join=true" in told
     # Another device and another count, but the same study, from a folder of its own.
-    more = ["sweep.join=true", "hydra.sweeper.n_trials=4", "accelerator.threads=1", "hydra.sweep.dir=elsewhere"]
+    more = [
+        "sweep.join=true",
+        "hydra.sweeper.n_trials=4",
+        "accelerator.threads=1",
+        "hydra.sweep.dir=elsewhere",
+    ]
     place.run(LR, *database, *more)
     trials = optuna.load_study(study_name="mine", storage=storage).get_trials()
     assert states(trials) == ["COMPLETE"] * 4
     assert len({trial.params["optimizer.lr"] for trial in trials}) == 4, "its draws are others"
     numbers = iter(([0, 1], [2, 3]))
     for folder in (place.sweep, place.folder / "elsewhere"):
-        assert sorted(path.name for path in folder.glob("trial-*")) == [f"trial-{n:03d}" for n in next(numbers)]
+        assert sorted(path.name for path in folder.glob("trial-*")) == [
+            f"trial-{n:03d}" for n in next(numbers)
+        ]
         found = read_results(folder)
         assert (found.state, found.counts["complete"], found.problems) == ("finished", 4, ())
 
 
 def test_wilcoxon_hears_the_value_of_each_seed(place: Place) -> None:
-    place.run(LR, "hydra.sweeper.n_trials=2", "sweep.seeds=3", "trainer.max_epochs=2", "hydra/sweeper/pruner=wilcoxon")
+    place.run(
+        LR,
+        "hydra.sweeper.n_trials=2",
+        "sweep.seeds=3",
+        "trainer.max_epochs=2",
+        "hydra/sweeper/pruner=wilcoxon",
+    )
     for trial in place.trials():
         assert list(trial.intermediate_values) == [0, 1, 2][: len(trial.intermediate_values)]
         assert len(trial.intermediate_values) == 3 or trial.state == TrialState.PRUNED

@@ -20,7 +20,9 @@ NOWHERE = Path("/no/networks")
 
 
 NUMBERS = itertools.count(1)
-"""Of the requests of all pages: an answer that reaches another page than its own is known by its number."""
+"""Of the requests of all pages:
+an answer that reaches another page than its own is known by its number.
+"""
 
 
 class Page:
@@ -38,7 +40,9 @@ class Page:
         return self.number
 
     def receive(self, number: int | None) -> list[dict[str, Any]]:
-        """The answers to the request `number` up to its last; those to others of this page are passed over."""
+        """The answers to the request `number` up to its last;
+        those to others of this page are passed over.
+        """
         found: list[dict[str, Any]] = []
         while not found or not found[-1]["final"]:
             answer = self.socket.receive_json()

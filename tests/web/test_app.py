@@ -27,7 +27,11 @@ from tests.web.pages import HOST, NOWHERE, client, game, opened
 @pytest.mark.row("F17")
 def test_the_page_and_its_files_need_no_other_place() -> None:
     server = client()
-    for path, kind in (("/", "text/html"), ("/main.mjs", "text/javascript"), ("/style.css", "text/css")):
+    for path, kind in (
+        ("/", "text/html"),
+        ("/main.mjs", "text/javascript"),
+        ("/style.css", "text/css"),
+    ):
         found = server.get(path)
         assert (found.status_code, found.headers["content-type"].partition(";")[0]) == (200, kind)
         assert found.headers["content-security-policy"].startswith("default-src 'self';")
@@ -54,11 +58,15 @@ def test_other_origins_and_other_names_are_refused() -> None:
 @pytest.mark.row("F17")
 def test_a_thousand_malformed_messages() -> None:
     draw = random.Random(1)
-    good = json.dumps({"id": 5, "do": "move", "position": game("a1"), "player": "rollouts", "simulations": 4})
+    good = json.dumps(
+        {"id": 5, "do": "move", "position": game("a1"), "player": "rollouts", "simulations": 4}
+    )
     malformed: list[Callable[[], str]] = [
         lambda: "".join(draw.choice('{}[]":,0aé\\ ') for _ in range(draw.randrange(60))),
         lambda: good[: draw.randrange(len(good))],
-        lambda: good.replace(draw.choice(["5", "move", "a1", "rollouts", "3"]), draw.choice(["-1", "null", "1e99"])),
+        lambda: good.replace(
+            draw.choice(["5", "move", "a1", "rollouts", "3"]), draw.choice(["-1", "null", "1e99"])
+        ),
         lambda: json.dumps([[[draw.random()]]] * draw.randrange(5)),
         lambda: '{"id":' * draw.randrange(1, 3000),
     ]
@@ -125,7 +133,9 @@ def test_a_text_that_is_no_utf_8_ends_that_connection_with_one_line(
 
 @pytest.mark.row("F17")
 def test_pages_do_not_mix_and_share_the_processor() -> None:
-    """While one page studies without an end, others play; each gets answers to its own requests only."""
+    """While one page studies without an end, others play;
+    each gets answers to its own requests only.
+    """
     server = client(live_simulations=1_000_000)
     with opened(server) as first:
         study = first.send("study", position=game(size=5), player="rollouts")
@@ -173,7 +183,9 @@ def test_a_classic_player_that_thinks_keeps_nobody_waiting() -> None:
             assert thinks.wait(60)
             found: list[dict[str, Any]] = []
             asks = threading.Thread(
-                target=lambda: found.append(second.ask("move", position=game("b2"), player="rollouts", simulations=4)),
+                target=lambda: found.append(
+                    second.ask("move", position=game("b2"), player="rollouts", simulations=4)
+                ),
                 daemon=True,
             )
             asks.start()

@@ -1,6 +1,8 @@
-"""The page of `hexlit play` in a real Chromium: `pytest -m services tests/web/test_in_a_browser.py`.
+"""The page of `hexlit play` in a real Chromium: `pytest -m services
+tests/web/test_in_a_browser.py`.
 
-The server is the real one, with the networks that come along and a player whom random playouts advise.
+The server is the real one, with the networks that come along and a player whom random playouts
+advise.
 """
 
 import re
@@ -27,8 +29,19 @@ MIDDLE_GAME = "#11,swap,c2,f6,e8,g4,h7,d9,c10,d8,c8,b9,e5,g6,f7,f8,g8,c7,d6,h5,b
 
 
 def start(port: int = 0) -> tuple[subprocess.Popen[str], str]:
-    """A server on a free port or on `port`, and its address, which is in the first line that it prints."""
-    command = [sys.executable, "-m", "hexlit", "play", "open=false", f"port={port}", "board=11", "rollouts=2"]
+    """A server on a free port or on `port`, and its address,
+    which is in the first line that it prints.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "hexlit",
+        "play",
+        "open=false",
+        f"port={port}",
+        "board=11",
+        "rollouts=2",
+    ]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     found = re.search(r"http://\S+", server.stdout.readline())
@@ -131,13 +144,17 @@ class Tab:
     @property
     def stones(self) -> list[str]:
         """The cells with a stone, as they are drawn."""
-        found = self.js("return [...document.querySelectorAll('[data-stone]')].map(stone => stone.dataset.stone)")
+        found = self.js(
+            "return [...document.querySelectorAll('[data-stone]')].map(stone => stone.dataset.stone)"
+        )
         return sorted(found)
 
     @property
     def programs(self) -> list[str]:
         """The names of the players on offer."""
-        names = self.js("return [...document.querySelector('#player-white').options].map(option => option.value)")
+        names = self.js(
+            "return [...document.querySelector('#player-white').options].map(option => option.value)"
+        )
         return [name for name in names if name not in ("human", "my level")]
 
     def new(
@@ -163,7 +180,9 @@ class Tab:
             self.write("#new-increment", "0")
         self.click("#new-start")
         begun = f"#{size}{',swap' * swap}"
-        self.until(lambda: f"{self.fragment},".startswith(f"{begun},") and not self.all("dialog[open]"))
+        self.until(
+            lambda: f"{self.fragment},".startswith(f"{begun},") and not self.all("dialog[open]")
+        )
 
 
 @pytest.fixture
@@ -181,9 +200,18 @@ def test_a_whole_game_against_a_program_ends_with_its_winner_shown(tab: Tab) -> 
     while "wins" not in tab.text("#status"):
         played = len(tab.moves)
         tab.play(
-            next(cell for row in "1234" for cell in (f"{column}{row}" for column in "bcad") if cell not in tab.stones)
+            next(
+                cell
+                for row in "1234"
+                for cell in (f"{column}{row}" for column in "bcad")
+                if cell not in tab.stones
+            )
         )
-        tab.until(lambda played=played: len(tab.moves) >= played + 2 or "wins" in tab.text("#status"))  # type: ignore[misc]
+        tab.until(
+            lambda played=played: (  # type: ignore[misc]
+                len(tab.moves) >= played + 2 or "wins" in tab.text("#status")
+            )
+        )
     board = GameBoard(4, moves=parse_moves(tab.moves, 4))
     winner = "Black" if board.winner == 1 else "White"
     assert tab.text("#status").startswith(winner)
@@ -234,8 +262,17 @@ def test_every_control_does_what_it_says(tab: Tab) -> None:
     tops = set()
     for orientation in ("diamond", "upright", "flat"):
         tab.choose("#orientation", orientation)
-        tab.until(lambda kind=orientation: tab.find("#board").get_attribute("data-orientation") == kind)  # type: ignore[misc]
-        tops.add(round(tab.js(cells) - tab.js("return document.querySelector('#board').getBoundingClientRect().top")))
+        tab.until(
+            lambda kind=orientation: (  # type: ignore[misc]
+                tab.find("#board").get_attribute("data-orientation") == kind
+            )
+        )
+        tops.add(
+            round(
+                tab.js(cells)
+                - tab.js("return document.querySelector('#board').getBoundingClientRect().top")
+            )
+        )
     assert len(tops) == 3
     papers = set()
     for theme in ("dark", "light", "auto"):
@@ -250,9 +287,16 @@ def test_every_control_does_what_it_says(tab: Tab) -> None:
     written = {}
     for kind in ("sgf", "hexworld", "trmph", "link"):
         tab.choose("#save-format", kind)
-        tab.until(lambda: tab.js("return document.querySelector('#save-text').value") or tab.text("#save-told"))
+        tab.until(
+            lambda: (
+                tab.js("return document.querySelector('#save-text').value")
+                or tab.text("#save-told")
+            )
+        )
         written[kind] = tab.js("return document.querySelector('#save-text').value")
-    assert written["link"] == f"{tab.address}#5,swap,b4,swap-pieces,c3,e5"  # the whole line that is shown
+    assert (
+        written["link"] == f"{tab.address}#5,swap,b4,swap-pieces,c3,e5"
+    )  # the whole line that is shown
     assert len(set(written.values())) >= 3  # not every format can say a swap
     tab.choose("#save-format", "sgf")
     tab.until(lambda: "SZ[5]" in tab.js("return document.querySelector('#save-text').value"))
@@ -322,7 +366,9 @@ def test_a_finger_plays_on_a_phone(tab: Tab) -> None:
     x, y, wide = tab.js(place + "return [box.x + box.width / 2, box.y + box.height / 2, box.width]")
     assert wide >= 24
     for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
-        tab.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        tab.browser.execute_cdp_cmd(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
+        )
     tab.until(lambda: tab.stones == ["f6"])
 
 
@@ -415,7 +461,9 @@ def test_what_is_wrong_is_said_on_the_page(tab: Tab) -> None:
 
 
 @pytest.mark.row("F17")
-def test_a_game_comes_from_a_dropped_file_a_chosen_one_and_the_clipboard(tab: Tab, tmp_path: Path) -> None:
+def test_a_game_comes_from_a_dropped_file_a_chosen_one_and_the_clipboard(
+    tab: Tab, tmp_path: Path
+) -> None:
     tab.open("#4")
     data = "const data = new DataTransfer(); const link = 'https://hexworld.org/board/#5,';"
     tab.js(
@@ -449,7 +497,9 @@ def test_a_study_grows_and_shows_its_line_on_the_board(tab: Tab) -> None:
     for kind in ("visits", "policy", "value", "none"):
         tab.click(f"#heat input[value={kind}] + span")
         tab.until(lambda kind=kind: bool(tab.all(".marks text.heat")) == (kind != "none"))  # type: ignore[misc]
-        seen[kind] = tab.js("return [...new Set([...document.querySelectorAll('.cell')].map(one => one.dataset.heat))]")
+        seen[kind] = tab.js(
+            "return [...new Set([...document.querySelectorAll('.cell')].map(one => one.dataset.heat))]"
+        )
     assert "share" in seen["visits"]
     assert "share" in seen["policy"]
     assert {"good", "bad"} & set(seen["value"])
@@ -486,7 +536,9 @@ def test_the_verdict_of_the_solver(tab: Tab) -> None:
     tab.open("#5,c2,b4")
     tab.click("#tab-solve")
     tab.do("solve")
-    tab.until(lambda: "wins" in tab.text("#verdict"), 120)  # the first time, a server may have to compile
+    tab.until(
+        lambda: "wins" in tab.text("#verdict"), 120
+    )  # the first time, a server may have to compile
     if "Black to move wins" in tab.text("#verdict"):
         assert tab.all("circle.ring")
     assert "positions in" in tab.text("#solve-more")
@@ -514,7 +566,11 @@ def test_a_virtual_connection_is_drawn_as_links(tab: Tab) -> None:
         tab.until(lambda: tab.all(".links .link.line"), 120)
         for orientation in ("flat", "diamond", "upright"):
             tab.choose("#orientation", orientation)
-            tab.until(lambda kind=orientation: tab.find("#board").get_attribute("data-orientation") == kind)  # type: ignore[misc]
+            tab.until(
+                lambda kind=orientation: (  # type: ignore[misc]
+                    tab.find("#board").get_attribute("data-orientation") == kind
+                )
+            )
             for kind in ("stones", "bridge", "way"):
                 assert tab.all(f".links .link.line.{kind}")
             key, cell = tab.js(centre, ".links .pivot"), tab.js(centre, ".cell[data-name=c3]")
@@ -537,7 +593,9 @@ def test_a_review_lists_the_mistakes_and_leads_to_them(tab: Tab) -> None:
     tab.do("review")
     tab.until(lambda: "mistake" in tab.text("#review-told"), 120)
     assert tab.find("#graph").is_displayed()
-    points = tab.js("return document.querySelector('#graph .curve').getAttribute('points').split(' ').length")
+    points = tab.js(
+        "return document.querySelector('#graph .curve').getAttribute('points').split(' ').length"
+    )
     assert points == len(tab.moves) + 1
     mistake = tab.find("#mistakes button")
     ply, named = int(mistake.get_attribute("data-ply")), mistake.text
@@ -561,7 +619,9 @@ def test_the_page_fits(width: int, scheme: str, tab: Tab) -> None:
             tab.click(f"#tab-{name}")
             assert tab.js("return document.documentElement.scrollWidth") <= width
         edge = "return document.querySelector('{}').getBoundingClientRect().{}"
-        assert tab.js(edge.format("#adviser", "right")) <= tab.js(edge.format("[data-do=hint]", "left"))
+        assert tab.js(edge.format("#adviser", "right")) <= tab.js(
+            edge.format("[data-do=hint]", "left")
+        )
         for what in ("new", "open", "save", "help"):
             tab.do(what)
             place = "const box = document.querySelector('dialog[open]').getBoundingClientRect();"

@@ -1,4 +1,6 @@
-"""A network as one HTML file: its computation and search, by plain node, beside those of Python; and a game on it."""
+"""A network as one HTML file: its computation and search,
+by plain node, beside those of Python; and a game on it.
+"""
 
 import json
 import re
@@ -25,23 +27,35 @@ from tests.web.test_in_a_browser import Tab
 
 NODE, PROGRAM = shutil.which("node") or "", Path(__file__).with_name("network_page.mjs")
 pytestmark = [pytest.mark.skipif(not NODE, reason="node is not installed"), pytest.mark.row("G7")]
-BOTTLENECK = {"block": "bottleneck", "channels": 30, "blocks": [2, 2], "activation": "gelu", "attention": "se"}
+BOTTLENECK = {
+    "block": "bottleneck",
+    "channels": 30,
+    "blocks": [2, 2],
+    "activation": "gelu",
+    "attention": "se",
+}
 ATTENTION = {"attention": "self", "blocks": [1, 3], "channels": 16, "activation": "mish"}
 
 
 def computed(net: HexNet, **given: Any) -> Any:
     """What `PROGRAM` says."""
     text = json.dumps({"exported": exported_network(net), **given})
-    done = subprocess.run([NODE, PROGRAM], input=text, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [NODE, PROGRAM], input=text, capture_output=True, text=True, timeout=120, check=True
+    )
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("settings", [{}, BOTTLENECK, ATTENTION], ids=["tower", "bottleneck", "attention"])
+@pytest.mark.parametrize(
+    "settings", [{}, BOTTLENECK, ATTENTION], ids=["tower", "bottleneck", "attention"]
+)
 @pytest.mark.parametrize("simd", [True, False], ids=["simd", "no simd"])
 def test_the_page_judges_as_the_network_does(settings: dict[str, Any], simd: bool) -> None:
     net = trained_like(**settings).eval()
     boards = [random_positions(3, size) for size in (5, 7, 11)]
-    found = computed(net, plain=not simd, planes=[planes.reshape(3, -1).tolist() for planes in boards])["judged"]
+    found = computed(
+        net, plain=not simd, planes=[planes.reshape(3, -1).tolist() for planes in boards]
+    )["judged"]
     for answers, planes in zip(found, boards, strict=True):
         policy, value = plain(net, planes, planes.shape[2] ** 2 + 1)
         np.testing.assert_allclose(np.array(answers)[:, :-1], policy, atol=1e-3)
@@ -58,7 +72,9 @@ def test_the_page_searches_as_the_search_does_and_keeps_its_tree(swap: bool) -> 
         positions.append([board.cells.tolist(), int(board.to_move), ply])
         search.position(board.cells, board.to_move, ply)
         action = int(search.run(48).action[0])
-        expected.append([action, sorted([child.action, child.visits] for child in search.candidates())])
+        expected.append(
+            [action, sorted([child.action, child.visits] for child in search.candidates())]
+        )
         for move in search.principal_variation()[:2]:
             board.play(move)
     assert computed(net, swap=swap, positions=positions)["searched"] == expected
@@ -103,4 +119,6 @@ def test_a_whole_game_from_a_file_without_a_server(browser: Any, file: Path) -> 
         tab.until(lambda: tab.find("#save-text").get_property("value"))
         text = tab.find("#save-text").get_property("value")
         assert game_of(Read(id=1, do="read", text=text))["moves"] == tab.moves
-    assert [one for one in browser.get_log("browser") if one["level"] in ("SEVERE", "WARNING")] == []
+    assert [
+        one for one in browser.get_log("browser") if one["level"] in ("SEVERE", "WARNING")
+    ] == []

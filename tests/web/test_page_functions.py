@@ -24,7 +24,10 @@ pytestmark = pytest.mark.skipif(not NODE, reason="node is not installed")
 @pytest.mark.row("F18")
 def test_the_functions_of_the_page_do_what_their_tests_say() -> None:
     done = subprocess.run(
-        [NODE, "--test", str(HERE / "page_functions.test.mjs")], capture_output=True, text=True, timeout=60
+        [NODE, "--test", str(HERE / "page_functions.test.mjs")],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stdout
     assert "# fail 0" in done.stdout
@@ -40,7 +43,9 @@ def test_the_page_has_the_rules_of_the_board() -> None:
                 legal = board.legal_moves()
                 if not legal:
                     break
-                board.play(size * size if board.may_swap and draw.random() < 0.5 else draw.choice(legal))
+                board.play(
+                    size * size if board.may_swap and draw.random() < 0.5 else draw.choice(legal)
+                )
             moves = [format_cell(move, size) for move in board.moves]
             games.append({"size": size, "swap": True, "moves": moves})
             cells = [COLOURS[int(stone)] for stone in board.cells]

@@ -25,7 +25,11 @@ NAMESPACE = "http://www.w3.org/2000/svg"
 
 def game(*moves: str, size: int = 3, **fields: Any) -> GameRecord:
     cells = np.array(parse_moves(" ".join(moves), size), np.int16)
-    settings: dict[str, Any] = {"winner": 0, "ending": Ending.UNFINISHED, "swap": "swap-pieces" in moves} | fields
+    settings: dict[str, Any] = {
+        "winner": 0,
+        "ending": Ending.UNFINISHED,
+        "swap": "swap-pieces" in moves,
+    } | fields
     return GameRecord(game_id=0, size=size, moves=cells, **settings)
 
 
@@ -41,7 +45,11 @@ def main_line_of(content: dict[str, Any]) -> list[str]:
     moves: list[str] = []
     at = 0
     while True:
-        following = [number for number, node in enumerate(content["nodes"]) if node["parent"] == at and number]
+        following = [
+            number
+            for number, node in enumerate(content["nodes"])
+            if node["parent"] == at and number
+        ]
         if not following:
             return moves
         at = following[0]
@@ -49,18 +57,39 @@ def main_line_of(content: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.row("F18")
-def test_the_file_needs_no_other_and_holds_the_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["games", "show", f"source={SGF}", "game=2", "ply=3", f"html={tmp_path / 'game.html'}"]) == 0
+def test_the_file_needs_no_other_and_holds_the_game(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(
+            ["games", "show", f"source={SGF}", "game=2", "ply=3", f"html={tmp_path / 'game.html'}"]
+        )
+        == 0
+    )
     page = (tmp_path / "game.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["game.html"]
     assert re.search(r"https?://", page.replace(NAMESPACE, "")) is None
     read = parsed(page)
-    addresses = [one for name in ("src", "href", "action", "srcset", "data") for one in read.values(name)]
+    addresses = [
+        one for name in ("src", "href", "action", "srcset", "data") for one in read.values(name)
+    ]
     assert [one for one in addresses if not one.startswith(("#", "data:"))] == []
     assert "url(" not in page
     assert "@import" not in page
     content = content_of(page)
-    assert main_line_of(content) == ["a4", "swap-pieces", "e1", "c5", "e2", "b4", "e4", "a5", "e3", "d5", "e5"]
+    assert main_line_of(content) == [
+        "a4",
+        "swap-pieces",
+        "e1",
+        "c5",
+        "e2",
+        "b4",
+        "e4",
+        "a5",
+        "e3",
+        "d5",
+        "e5",
+    ]
     assert (content["size"], content["swap"], content["ply"]) == (5, True, 3)
     assert content["names"] == {"black": "rollouts 64 (2)", "white": "rollouts 64"}
     assert content["about"].startswith("5×5")
@@ -102,7 +131,9 @@ def test_the_end_and_the_variations_come_along() -> None:
 
 @pytest.mark.row("F18")
 def test_an_exact_review_tells_what_a_mistake_costs() -> None:
-    """On 3x3, b2 wins; a1 after it loses nothing that was not lost; c1 gives the win away where b1 keeps it."""
+    """On 3x3, b2 wins; a1 after it loses nothing that was not lost;
+    c1 gives the win away where b1 keeps it.
+    """
     board = GameBoard(3, moves=parse_moves("b2 a1 c1 b1 a2", 3))
     found = exact_review(board, seconds=20)
     assert [one.ply for one in found] == [0, 1, 2, 3, 4, 5]
@@ -115,14 +146,19 @@ def test_an_exact_review_tells_what_a_mistake_costs() -> None:
             continue
         solution = solver.solve(now.cells, now.to_move)
         assert one.value == solution.winner
-        gave_away = solution.winner == now.to_move and board.moves[one.ply] not in solution.winning_moves
+        gave_away = (
+            solution.winner == now.to_move and board.moves[one.ply] not in solution.winning_moves
+        )
         assert one.cost == float(gave_away)
         assert (one.best is None) == (solution.winner != now.to_move)
 
 
 def test_a_swap_that_wins_is_the_best_answer() -> None:
     found = exact_review(GameBoard(3, swap=True, moves=parse_moves("b2 a1", 3)), seconds=20)
-    assert [one.ply for one in found] == [1, 2]  # the empty board is no question of the stones alone
+    assert [one.ply for one in found] == [
+        1,
+        2,
+    ]  # the empty board is no question of the stones alone
     assert (found[0].best, found[0].value, found[0].cost) == (9, -1.0, 1.0)
 
 

@@ -23,8 +23,14 @@ EVIL = "<b>x</b></script>"
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     moves = parse_moves("b2 a1 c1 b1", 3)
-    record = GameRecord(0, 3, False, np.array(moves, np.int16), 1, Ending.RESIGNED, black=EVIL, white="Ben")
-    nodes = [Variation(-1, -1), *(Variation(move, ply) for ply, move in enumerate(moves)), Variation(8, 1)]
+    record = GameRecord(
+        0, 3, False, np.array(moves, np.int16), 1, Ending.RESIGNED, black=EVIL, white="Ben"
+    )
+    nodes = [
+        Variation(-1, -1),
+        *(Variation(move, ply) for ply, move in enumerate(moves)),
+        Variation(8, 1),
+    ]
     values = (0.9, 0.8, 0.9, -0.4, -0.3)
     costs = (0.05, 0.0, 0.65, 0.0, 0.0)
     best = (3, 1, 1, 6, None)
@@ -45,7 +51,9 @@ def tab(browser: Any, file: Path) -> Iterator[Tab]:
     found = Tab(browser, file.as_uri())
     browser.get(found.address)
     yield found
-    wrong = [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+    wrong = [
+        entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")
+    ]
     assert wrong == []
 
 
@@ -121,7 +129,9 @@ def test_a_finger_steps_and_a_phone_shows_all(tab: Tab) -> None:
             ("touchMove", [{"x": middle[0] + right, "y": middle[1]}]),
             ("touchEnd", []),
         ):
-            tab.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+            tab.browser.execute_cdp_cmd(
+                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
+            )
 
     swipe(-90)
     tab.until(lambda: tab.stones == ["b2"])

@@ -1,4 +1,6 @@
-"""The scripts of the page: each module is served, and all of them join into one script of the same effect."""
+"""The scripts of the page: each module is served,
+and all of them join into one script of the same effect.
+"""
 
 import json
 import re
@@ -31,23 +33,38 @@ def test_every_module_is_served_announced_and_part_of_the_one_script() -> None:
 
 @pytest.mark.parametrize("first", [FIRST, START, WORKER])
 def test_the_modules_can_be_joined(first: str) -> None:
-    """Every import and export has a form that the joined script leaves out, and no two modules share a name."""
+    """Every import and export has a form that the joined script leaves out,
+    and no two modules share a name.
+    """
     assert not re.search(r"^(?:import|export)\b.*|</script|<!--", joined(first), re.MULTILINE)
-    declared = re.findall(r"^(?:async function|function\*?|class|const|let) (\w+)", joined(first), re.MULTILINE)
+    declared = re.findall(
+        r"^(?:async function|function\*?|class|const|let) (\w+)", joined(first), re.MULTILINE
+    )
     assert len(set(declared)) == len(declared)
 
 
 @needs_node
 @pytest.mark.row("F18")
 def test_the_one_script_does_what_the_modules_do() -> None:
-    """The geometry, joined with what it imports, beside the module itself; and the whole script is well formed."""
-    subprocess.run([NODE, "--input-type=module", "--check"], input=joined(), text=True, timeout=60, check=True)
+    """The geometry, joined with what it imports,
+    beside the module itself; and the whole script is well formed.
+    """
+    subprocess.run(
+        [NODE, "--input-type=module", "--check"], input=joined(), text=True, timeout=60, check=True
+    )
     show = "process.stdout.write(JSON.stringify(geometry(4, 'diamond')));"
     page = json.dumps((PAGE / "geometry.mjs").as_uri())
     found = [
         subprocess.run(
-            [NODE, "--input-type=module", "-e", program], capture_output=True, text=True, timeout=60, check=True
+            [NODE, "--input-type=module", "-e", program],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
         ).stdout
-        for program in (f"{joined('geometry.mjs')}\n{show}", f"import {{ geometry }} from {page};\n{show}")
+        for program in (
+            f"{joined('geometry.mjs')}\n{show}",
+            f"import {{ geometry }} from {page};\n{show}",
+        )
     ]
     assert found[0] == found[1] != ""

@@ -52,7 +52,11 @@ def test_hello_names_the_players_and_which_of_them_can_study(page: Page) -> None
 @pytest.mark.row("F17")
 def test_the_state_after_a_swap_and_after_the_end(page: Page) -> None:
     swapped = page.ask("position", position=game("a2", "swap-pieces", swap=True))
-    assert (swapped["cells"], swapped["to_move"], swapped["may_swap"]) == (".O.......", "black", False)
+    assert (swapped["cells"], swapped["to_move"], swapped["may_swap"]) == (
+        ".O.......",
+        "black",
+        False,
+    )
     assert page.ask("position", position=game("a2", swap=True))["may_swap"]
     over = page.ask("position", position=WON)
     assert (over["winner"], over["to_move"], over["chain"]) == ("black", "", ["b1", "b2", "b3"])
@@ -79,7 +83,9 @@ def test_a_player_plays_a_whole_game_against_itself(page: Page, player: str) -> 
 
 def test_a_player_that_does_not_know_the_swap_swaps_a_lost_opening(page: Page) -> None:
     """On 2x2 the opening b1 wins, and by random playouts that shows."""
-    answer = page.ask("move", position=game("b1", size=2, swap=True), player="rollouts", simulations=200)
+    answer = page.ask(
+        "move", position=game("b1", size=2, swap=True), player="rollouts", simulations=200
+    )
     assert (answer["move"], answer["value"] > 0) == ("swap-pieces", True)
 
 
@@ -99,7 +105,9 @@ def test_a_study_grows_until_its_simulations_are_used(page: Page) -> None:
 
 
 @pytest.mark.row("F17")
-def test_a_player_that_is_ready_moves_without_preparation(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_player_that_is_ready_moves_without_preparation(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prepared: list[tuple[int, bool]] = []
     prepare = Thinker.prepare
 
@@ -110,7 +118,10 @@ def test_a_player_that_is_ready_moves_without_preparation(page: Page, monkeypatc
     monkeypatch.setattr(Thinker, "prepare", noted)
     assert page.ask("ready", position=game(size=4, swap=True), player="rollouts")["type"] == "ready"
     assert len(prepared) == 1
-    assert page.ask("move", position=game("a1", size=4, swap=True), player="rollouts")["type"] == "move"
+    assert (
+        page.ask("move", position=game("a1", size=4, swap=True), player="rollouts")["type"]
+        == "move"
+    )
     assert len(prepared) == 1
     assert page.ask("ready", position=game(), player="random")["type"] == "ready"
     assert "there is no 'nobody'" in page.ask("ready", position=game(), player="nobody")["text"]
@@ -146,7 +157,11 @@ def test_an_opinion_and_a_map_of_openings(page: Page) -> None:
     answer = page.ask("openings", position=game(), player="rollouts")
     values = answer["values"]
     assert len(values) == 9
-    assert set(values.values()) <= {-1.0, 0.0, 1.0}  # of one playout each, and of the cell that is equal by rotation
+    assert set(values.values()) <= {
+        -1.0,
+        0.0,
+        1.0,
+    }  # of one playout each, and of the cell that is equal by rotation
     assert values["a1"] == values["c3"]
     assert values["b1"] == values["b3"]
     assert 0 <= answer["doubt"] <= 1
@@ -180,8 +195,12 @@ def test_a_verdict_comes_with_the_lines_of_its_connections(page: Page) -> None:
 
 @pytest.mark.row("F18")
 def test_a_review_finds_the_move_that_lost(page: Page) -> None:
-    """Black, with the middle, has won 3x3 after b2 and a3, and gives it away by a1: only c2, b3 and c3 win."""
-    number = page.send("review", position=game("b2", "a3", "a1", "b3"), player="rollouts", simulations=2000)
+    """Black, with the middle, has won 3x3 after b2 and a3,
+    and gives it away by a1: only c2, b3 and c3 win.
+    """
+    number = page.send(
+        "review", position=game("b2", "a3", "a1", "b3"), player="rollouts", simulations=2000
+    )
     answers = page.receive(number)
     assert [one["ply"] for one in answers] == list(range(5))
     costs = [one["cost"] for one in answers]
@@ -196,11 +215,17 @@ def test_the_solver_helps_a_player_where_it_is_asked_to() -> None:
     with opened(client(solver=True)) as page:
         answer = page.ask("move", position=game("b2", "a3"), player="rollouts", simulations=1)
         assert (answer["move"] in ("c2", "b3", "c3"), answer["value"]) == (True, 1.0)
-        assert page.ask("move", position=game("b2", swap=True), player="rollouts")["move"] == "swap-pieces"
+        assert (
+            page.ask("move", position=game("b2", swap=True), player="rollouts")["move"]
+            == "swap-pieces"
+        )
         bridges = game("h2", "a1", "g4", "b1", "e8", "k1", "d10", "j1", size=11)
         assert page.ask("move", position=bridges, player="rollouts", simulations=1)["value"] == 1.0
         opening = page.ask("move", position=game(swap=True), player="rollouts")
-        assert (opening["value"] <= 0, opening["move"]) != (False, "b2")  # which wins, and so would be swapped
+        assert (opening["value"] <= 0, opening["move"]) != (
+            False,
+            "b2",
+        )  # which wins, and so would be swapped
 
 
 @pytest.mark.row("F18")
@@ -211,7 +236,9 @@ def test_an_adviser_without_the_swap_opens_fairly_and_finds_a_fair_opening_no_mi
         move = page.ask("move", position=game(swap=True), player="rollouts")
         assert (move["move"], move["value"]) == (fair, -abs(values[fair]))
         for first, cost in ((fair, 0.0), ("b2", (abs(values["b2"]) - abs(values[fair])) / 2)):
-            answers = page.receive(page.send("review", position=game(first, "a3", swap=True), player="rollouts"))
+            answers = page.receive(
+                page.send("review", position=game(first, "a3", swap=True), player="rollouts")
+            )
             assert (answers[0]["best"], answers[0]["cost"]) == (fair, pytest.approx(cost))
 
 
@@ -227,23 +254,37 @@ def test_a_foreign_program_ends_with_its_page_and_holds_up_no_other(tmp_path: Pa
             time.sleep(0.01)
         process = psutil.Process(int((tmp_path / "pid").read_text()))
         with opened(server) as other:
-            assert other.ask("move", position=game(), player="rollouts", simulations=4)["type"] == "move"
-        number = page.send("move", position=game(), player="rollouts", simulations=4)  # in place of the first
+            assert (
+                other.ask("move", position=game(), player="rollouts", simulations=4)["type"]
+                == "move"
+            )
+        number = page.send(
+            "move", position=game(), player="rollouts", simulations=4
+        )  # in place of the first
         assert page.receive(number)[-1]["type"] == "move"
         assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_games_are_read_and_written(page: Page) -> None:
-    link = page.ask("write", position=game("a1", "swap-pieces", "b2", swap=True), format="hexworld")["text"]
+    link = page.ask(
+        "write", position=game("a1", "swap-pieces", "b2", swap=True), format="hexworld"
+    )["text"]
     assert link == "https://hexworld.org/board/#3c1,a1:sb2\n"
     read = page.ask("read", text=link)
-    assert (read["type"], read["format"], read["size"], read["swap"]) == ("game", "hexworld", 3, True)
+    assert (read["type"], read["format"], read["size"], read["swap"]) == (
+        "game",
+        "hexworld",
+        3,
+        True,
+    )
     assert read["moves"] == ["a1", "swap-pieces", "b2"]
     sgf = page.ask("write", position=WON, format="sgf", black="Ann", white="Bob")["text"]
     given_up = {"loser": "black", "how": "resigned"}
     resigned = page.ask("write", position=game("a1"), format="hexworld", given_up=given_up)["text"]
     assert resigned == "https://hexworld.org/board/#3c1,a1:rb\n"
-    late = page.ask("write", position=game("a1"), format="hexworld", given_up={"loser": "white", "how": "time"})["text"]
+    late = page.ask(
+        "write", position=game("a1"), format="hexworld", given_up={"loser": "white", "how": "time"}
+    )["text"]
     assert late == "https://hexworld.org/board/#3c1,a1:fw\n"
     back = page.ask("read", text=sgf)
     assert (back["black"], back["white"], back["moves"]) == ("Ann", "Bob", WON["moves"])
@@ -258,8 +299,14 @@ def test_games_are_read_and_written(page: Page) -> None:
         ({"do": "position", "position": {"size": 3, "moves": ["d9"]}}, "move 'd9'"),
         ({"do": "position", "position": {"size": 3, "moves": ["a1", "a1"]}}, "the cell is taken"),
         ({"do": "position", "position": {"size": 3, "moves": ["swap-pieces"]}}, "without swap"),
-        ({"do": "move", "position": {"size": 3}, "player": "nobody"}, "there is no 'nobody'; choose from rollouts"),
-        ({"do": "move", "position": {"size": 3}, "player": "rollouts", "simulations": 10**9}, "simulations: "),
+        (
+            {"do": "move", "position": {"size": 3}, "player": "nobody"},
+            "there is no 'nobody'; choose from rollouts",
+        ),
+        (
+            {"do": "move", "position": {"size": 3}, "player": "rollouts", "simulations": 10**9},
+            "simulations: ",
+        ),
         ({"do": "study", "position": {"size": 3}, "player": "random"}, "shows no analysis"),
         ({"do": "move", "position": WON, "player": "rollouts"}, "the game is over"),
         ({"do": "solve", "position": {"size": 9}}, "up to 8 rows"),
@@ -271,7 +318,9 @@ def test_games_are_read_and_written(page: Page) -> None:
         ({"do": "position", "position": {"size": "3"}}, "position.size: "),
     ],
 )
-def test_a_request_that_cannot_be_carried_out_gets_one_line(page: Page, request_: dict[str, object], said: str) -> None:
+def test_a_request_that_cannot_be_carried_out_gets_one_line(
+    page: Page, request_: dict[str, object], said: str
+) -> None:
     answer = page.receive(page.send(**request_))[-1]  # type: ignore[arg-type]
     assert answer["type"] == "error"
     assert said in answer["text"]
@@ -294,7 +343,9 @@ def test_variations_are_read_and_written(page: Page) -> None:
 
 @pytest.mark.row("F18")
 def test_a_study_under_the_swap_rule_counts_the_swap(page: Page) -> None:
-    """Random playouts never learned to swap: the middle is to be swapped, and so not to be opened with."""
+    """Random playouts never learned to swap:
+    the middle is to be swapped, and so not to be opened with.
+    """
     answer = page.ask("study", position=game("b2", swap=True), player="rollouts", simulations=200)
     assert answer["expected"] == ["swap-pieces"]
     assert answer["candidates"][0]["move"] == "swap-pieces"

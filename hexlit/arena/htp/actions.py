@@ -53,11 +53,15 @@ def parse_colour(text: str) -> int:
 
 
 def parse_move(text: str, size: int) -> int | None:
-    """The cell of a move, `size * size` for swap-pieces, None to resign; upper or lower case. Raises `UsageError`."""
+    """The cell of a move, `size * size` for swap-pieces,
+    None to resign; upper or lower case. Raises `UsageError`.
+    """
     return None if text.lower() == RESIGN else parse_cell(text, size)
 
 
-def parse_number(text: str, name: str, least: float, most: float, kind: Callable[[str], float] = float) -> float:
+def parse_number(
+    text: str, name: str, least: float, most: float, kind: Callable[[str], float] = float
+) -> float:
     """A number of a `kind` in [least, most]; raises `UsageError` that calls it `name`."""
     with contextlib.suppress(ValueError):
         if least <= (number := kind(text)) <= most:
@@ -80,7 +84,9 @@ def boardsize(session: HtpSession, *numbers: str) -> None:
 def playable(width: int, height: int) -> int:
     """Rows of a playable board; raises `UsageError` for any other."""
     if width != height or not SMALLEST_BOARD <= width <= LARGEST_BOARD:
-        raise UsageError(f"board size {width}x{height}: must be square, {SMALLEST_BOARD} to {LARGEST_BOARD} rows")
+        raise UsageError(
+            f"board size {width}x{height}: must be square, {SMALLEST_BOARD} to {LARGEST_BOARD} rows"
+        )
     return width
 
 
@@ -97,7 +103,9 @@ def play(session: HtpSession, colour_text: str, move_text: str) -> None:
 
 
 def genmove(session: HtpSession, colour_text: str) -> str:
-    """Choose a move and play it. A resignation is not played: a graphical program would not undo it."""
+    """Choose a move and play it. A resignation is not played:
+    a graphical program would not undo it.
+    """
     colour = parse_colour(colour_text)
     if session.position.winner:
         return RESIGN
@@ -130,7 +138,9 @@ def undo(session: HtpSession) -> None:
 def showboard(session: HtpSession) -> str:
     """The board for a person."""
     position = session.position
-    colour, state = (position.winner, "has won") if position.winner else (position.to_move, "to move")
+    colour, state = (
+        (position.winner, "has won") if position.winner else (position.to_move, "to move")
+    )
     return f"\n{board_text(position.cells, position.size)}\n{COLOUR_NAMES[colour]} {state}"
 
 
@@ -145,7 +155,9 @@ def all_legal_moves(session: HtpSession) -> str:
     if position.winner:
         return ""
     cells = [format_cell(int(cell), position.size) for cell in np.flatnonzero(position.cells == 0)]
-    return " ".join([*cells, SWAP] if session.swap and may_swap(position.cells, position.to_move) else cells)
+    return " ".join(
+        [*cells, SWAP] if session.swap and may_swap(position.cells, position.to_move) else cells
+    )
 
 
 def loadsgf(session: HtpSession, file: str, moves: str | None = None) -> None:
@@ -169,7 +181,9 @@ def time_left(
 ) -> str | None:
     """Tell the players' time, or set that of one; a number of moves may follow, as in GTP."""
     if colour_text is None:
-        return ", ".join(f"{COLOUR_NAMES[colour]} {session.clocks[colour]}" for colour in (BLACK, WHITE))
+        return ", ".join(
+            f"{COLOUR_NAMES[colour]} {session.clocks[colour]}" for colour in (BLACK, WHITE)
+        )
     colour = parse_colour(colour_text)
     if left is None:
         return str(session.clocks[colour])
@@ -179,7 +193,9 @@ def time_left(
     return None
 
 
-def param_game(session: HtpSession, name: str | None = None, value: str | None = None) -> str | None:
+def param_game(
+    session: HtpSession, name: str | None = None, value: str | None = None
+) -> str | None:
     """Tell the parameters of a game, or set one."""
     settings = session.settings
     values = {
@@ -216,14 +232,20 @@ def network_policy(session: HtpSession, colour: str) -> str:
 
 
 def network_map(session: HtpSession, colour: str) -> str:
-    """The network's own winning chance after each move, in percent; on the empty board, its map of openings."""
-    return _pairs(session, {cell: f"{100 * chance:.0f}" for cell, chance in _chances(session, colour).items()})
+    """The network's own winning chance after each move,
+    in percent; on the empty board, its map of openings.
+    """
+    return _pairs(
+        session, {cell: f"{100 * chance:.0f}" for cell, chance in _chances(session, colour).items()}
+    )
 
 
 def network_influence(session: HtpSession, colour: str) -> str:
     """As the map, as colours."""
     chances = _chances(session, colour)
-    spots = " ".join(f"{format_cell(cell, session.size)} {chance:.3f}" for cell, chance in chances.items())
+    spots = " ".join(
+        f"{format_cell(cell, session.size)} {chance:.3f}" for cell, chance in chances.items()
+    )
     best, chance = max(chances.items(), key=lambda entry: entry[1])
     best_name = format_cell(best, session.size)
     return f"INFLUENCE {spots}\nTEXT best after one move: {best_name}, winning chance {chance:.2f}"
@@ -243,7 +265,9 @@ def _chances(session: HtpSession, colour_text: str) -> dict[int, float]:
         after = position.place(colour, int(cell))
         if not after.winner and session.interrupted():
             raise UsageError("interrupted")
-        chances[int(cell)] = 1.0 if after.winner else (1 - session.thinker.look(after.cells, -colour)[1]) / 2
+        chances[int(cell)] = (
+            1.0 if after.winner else (1 - session.thinker.look(after.cells, -colour)[1]) / 2
+        )
     return chances
 
 
@@ -252,7 +276,13 @@ def _shown(show: Callable[[TreeNode], str]) -> Callable[[HtpSession, str], str]:
 
     def analysis(session: HtpSession, colour: str) -> str:
         _study(session, colour)
-        return _pairs(session, {candidate.action: show(candidate) for candidate in session.thinker.search.candidates()})
+        return _pairs(
+            session,
+            {
+                candidate.action: show(candidate)
+                for candidate in session.thinker.search.candidates()
+            },
+        )
 
     return analysis
 
@@ -285,20 +315,24 @@ def _visits(session: HtpSession) -> int:
 def _study(session: HtpSession, colour: str) -> tuple[int, float]:
     """Search the position, unless that has been done."""
     cells, mover = session.undecided().cells, parse_colour(colour)
-    return session.thinker.study(cells, mover, simulations=session.simulations, until=session.interrupted)
+    return session.thinker.study(
+        cells, mover, simulations=session.simulations, until=session.interrupted
+    )
 
 
 def _pairs(session: HtpSession, values: dict[int, str]) -> str:
     """Cells with their texts; a swap has no cell to show it on."""
     size = session.size
-    return " ".join(f"{format_cell(cell, size)} {text}" for cell, text in values.items() if cell < size**2)
+    return " ".join(
+        f"{format_cell(cell, size)} {text}" for cell, text in values.items() if cell < size**2
+    )
 
 
 def analyze(session: HtpSession, colour: str) -> str:
     """Search the position and report on it every `interval` seconds.
 
-    It ends at `# interrupt`, at any other command, at the end of the input, after `live_simulations`, or if the memory
-    of the tree is used up. At least one report is given.
+    It ends at `# interrupt`, at any other command, at the end of the input, after
+    `live_simulations`, or if the memory of the tree is used up. At least one report is given.
     """
     session.thinker.study(session.undecided().cells, parse_colour(colour), simulations=1)
     while True:
@@ -312,7 +346,9 @@ def analyze(session: HtpSession, colour: str) -> str:
 
 
 def report(session: HtpSession) -> str:
-    """A block of the live analysis with its blank line: the moves, the most visited first, as KataGo writes them."""
+    """A block of the live analysis with its blank line:
+    the moves, the most visited first, as KataGo writes them.
+    """
     infos = []
     for order, candidate in enumerate(session.thinker.search.candidates()):
         moves = session.thinker.search.principal_variation() if order == 0 else [candidate.action]

@@ -1,6 +1,7 @@
 """HTP, the Hex Text Protocol: its lines, the two ends of a conversation, and the table of commands.
 
-It imports only the standard library: requests about the program itself are answered before anything else is loaded.
+It imports only the standard library: requests about the program itself are answered before anything
+else is loaded.
 """
 
 import contextlib
@@ -38,7 +39,9 @@ class Request:
 
 
 def decode(line: bytes) -> str:
-    """A line as text: control characters other than the tab are dropped, invalid UTF-8 is replaced."""
+    """A line as text: control characters other than the tab are dropped,
+    invalid UTF-8 is replaced.
+    """
     return _CONTROL.sub("", line.decode("utf-8", errors="replace"))
 
 
@@ -52,7 +55,10 @@ def parse_request(text: str) -> Request | None:
 
     Words are separated by blanks and tabs; a word in double quotes may have blanks in it.
     """
-    words = [match[1] if match[2] is None else match[2] for match in _WORD.finditer(text.partition("#")[0])]
+    words = [
+        match[1] if match[2] is None else match[2]
+        for match in _WORD.finditer(text.partition("#")[0])
+    ]
     if not words:
         return None
     id_ = words.pop(0) if _ID.fullmatch(words[0]) else ""
@@ -61,7 +67,9 @@ def parse_request(text: str) -> Request | None:
 
 
 def format_reply(request: Request, text: str, *, success: bool) -> str:
-    """The answer to `request`, ended by its one blank line; blank lines within `text` are dropped."""
+    """The answer to `request`, ended by its one blank line;
+    blank lines within `text` are dropped.
+    """
     first, *others = text.split("\n")
     lines = [first.rstrip(), *(line.rstrip() for line in others if line.strip())]
     return f"{'=' if success else '?'}{request.id} " + "\n".join(lines) + "\n\n"
@@ -73,13 +81,15 @@ def quoted(text: str) -> str:
 
 
 class Incoming:
-    """Reads commands in its own thread, so that `# interrupt` is seen while the command before runs.
+    """Reads commands in its own thread, so that `# interrupt` is seen while the command before
+    runs.
 
     Iterating gives the commands in turn with their numbers from 1, until the input ends.
 
     Args:
         source: file descriptor of the input.
-        write: writes the answers to questions about the program itself, at once: those before the first other command.
+        write: writes the answers to questions about the program itself, at once: those before the
+            first other command.
     """
 
     def __init__(self, source: int, write: Callable[[str], None] | None = None) -> None:
@@ -101,7 +111,9 @@ class Incoming:
         return self._interrupted >= number
 
     def followed(self, number: int) -> bool:
-        """Whether another command has arrived after command `number`, an interrupt, or the end of the input."""
+        """Whether another command has arrived after command `number`,
+        an interrupt, or the end of the input.
+        """
         return self._ended or self._arrived > number or self.interrupted(number)
 
     def _read(self) -> None:
@@ -111,7 +123,9 @@ class Incoming:
                 self._interrupted = self._arrived
             elif (request := parse_request(text)) is not None:
                 if self._write is not None and (known := known_answer(request)) is not None:
-                    with contextlib.suppress(BrokenPipeError):  # the output is closed: the next answer will notice
+                    with contextlib.suppress(
+                        BrokenPipeError
+                    ):  # the output is closed: the next answer will notice
                         self._write(format_reply(request, known, success=True))
                     continue
                 self._write = None
@@ -128,7 +142,8 @@ class Incoming:
 def _lines(source: int) -> Iterator[bytes]:
     """The lines of a file descriptor; a last one without an end counts, too.
 
-    `os.read` rather than a buffered file: the interpreter cannot end while a thread waits inside one.
+    `os.read` rather than a buffered file: the interpreter cannot end while a thread waits inside
+    one.
     """
     held = b""
     with contextlib.suppress(OSError):  # a closed input, or a terminal that is gone
@@ -141,7 +156,9 @@ def _lines(source: int) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def private_output() -> Iterator[BinaryIO]:
-    """Standard output for the protocol alone; all other output there goes to standard error meanwhile."""
+    """Standard output for the protocol alone;
+    all other output there goes to standard error meanwhile.
+    """
     original = os.dup(1)
     os.dup2(2, 1)
     try:
@@ -160,8 +177,9 @@ def write(out: BinaryIO, text: str) -> None:
 
 
 Action = Callable[..., str | None]
-"""Carries a command out for a session and arguments; returns the answer's text, if any, or raises `UsageError` with
-nothing done."""
+"""Carries a command out for a session and arguments; returns the answer's text, if any, or raises
+`UsageError` with nothing done.
+"""
 
 
 class Command(NamedTuple):
@@ -196,7 +214,9 @@ def _analysis(function: str, kind: str, label: str, *, thinks: bool = True) -> C
 
 
 def _menu() -> str:
-    entries = [(name, command.menu) for name, command in COMMANDS.items() if command.menu is not None]
+    entries = [
+        (name, command.menu) for name, command in COMMANDS.items() if command.menu is not None
+    ]
     return "\n".join(f"{kind}/{label}/{name} %c" for name, (kind, label) in entries)
 
 
@@ -240,7 +260,9 @@ COMMANDS: dict[str, Command] = {
 
 
 def known_answer(request: Request) -> str | None:
-    """The answer to a question about the program itself; None where it takes a session, or is an error."""
+    """The answer to a question about the program itself;
+    None where it takes a session, or is an error.
+    """
     command = COMMANDS.get(request.name)
     if command is None or isinstance(command.run, str) or request.name == QUIT:
         return None

@@ -1,4 +1,6 @@
-"""One program's side of a conversation: its state, its thread for thinking, its time, and its answers."""
+"""One program's side of a conversation: its state,
+its thread for thinking, its time, and its answers.
+"""
 
 import logging
 import time
@@ -10,7 +12,15 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from hexlit.arena.config import PlaySettings
-from hexlit.arena.htp.protocol import COMMANDS, QUIT, Command, Incoming, Request, format_reply, quoted
+from hexlit.arena.htp.protocol import (
+    COMMANDS,
+    QUIT,
+    Command,
+    Incoming,
+    Request,
+    format_reply,
+    quoted,
+)
 from hexlit.arena.player_spec import LEVELS
 from hexlit.arena.players import drawn_actions
 from hexlit.arena.position import Position, empty_position, may_swap
@@ -29,7 +39,9 @@ RESERVE = 0.05
 """Seconds of a player's time kept in reserve: answers take a moment to arrive."""
 
 FEWEST_MOVES = 4
-"""Least number of further moves in a game's plan, so that no move takes more than this part of the time."""
+"""Least number of further moves in a game's plan,
+so that no move takes more than this part of the time.
+"""
 
 
 @dataclass
@@ -44,7 +56,8 @@ class PlayerTime:
     def budget(self, empty: int) -> float | None:
         """Seconds for the next move on a board with `empty` cells; None is no limit.
 
-        Without a number of moves, a quarter of the empty cells is a fair guess of the player's further moves.
+        Without a number of moves, a quarter of the empty cells is a fair guess of the player's
+        further moves.
         """
         if self.left is None:
             return None
@@ -76,7 +89,8 @@ class Loaded(NamedTuple):
 class HtpSession:
     """One program's side of a conversation.
 
-    The thinker is loaded and prepared in the executor's thread; a command that needs it is carried out there.
+    The thinker is loaded and prepared in the executor's thread; a command that needs it is carried
+    out there.
     """
 
     load: Callable[[], Loaded]
@@ -89,10 +103,16 @@ class HtpSession:
     allow_swap: bool | None = None
     """Whether White may swap; None takes the rule of the thinker."""
     executor: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "htp-worker"))
-    """Has one thread: networks, captured graphs and compiled operators are used in the one that made them."""
-    clocks: dict[int, PlayerTime] = field(default_factory=lambda: {BLACK: PlayerTime(), WHITE: PlayerTime()})
+    """Has one thread: networks,
+    captured graphs and compiled operators are used in the one that made them.
+    """
+    clocks: dict[int, PlayerTime] = field(
+        default_factory=lambda: {BLACK: PlayerTime(), WHITE: PlayerTime()}
+    )
     game_time: PlayerTime | None = None
-    """Time of each player when a game starts; None if it was never set: then the clocks are not reset."""
+    """Time of each player when a game starts;
+    None if it was never set: then the clocks are not reset.
+    """
     interrupted: Until = lambda: False
     """Whether the other side has asked to stop the thinking of the present command."""
     followed: Until = lambda: False
@@ -104,7 +124,9 @@ class HtpSession:
 
     def __post_init__(self) -> None:
         self._solver: ExactSolver | None = None
-        self.known_position: Position | None = None if self.board is None else empty_position(self.board)
+        self.known_position: Position | None = (
+            None if self.board is None else empty_position(self.board)
+        )
         """The position, None until the board is known."""
         self.loading = self.executor.submit(self.load)
         self._last: Future[Any] = self.loading
@@ -160,7 +182,9 @@ class HtpSession:
         self.submit(self._prepare_early)
 
     def in_thought(self, action: Callable[[], str | None]) -> str | None:
-        """Carry out `action` in the worker's thread with a thinker that is ready; returns its answer."""
+        """Carry out `action` in the worker's thread with a thinker that is ready;
+        returns its answer.
+        """
         size, swap = self.size, self.swap
 
         def act() -> str | None:
@@ -176,17 +200,28 @@ class HtpSession:
         self.clocks = {colour: replace(game_time) for colour in (BLACK, WHITE)}
 
     def think(self, colour: int) -> Thought:
-        """Choose a move of `colour`: all simulations, or as many as the time allows; at a level, as it plays."""
+        """Choose a move of `colour`: all simulations,
+        or as many as the time allows; at a level, as it plays.
+        """
         level = LEVELS[self.level - 1] if self.level else {}
         if "temperature" in level:
             return self._drawn(colour, float(level["temperature"]))
-        limits = (self.settings.seconds, self.clocks[colour].budget(self.size**2 - self.position.stones))
+        limits = (
+            self.settings.seconds,
+            self.clocks[colour].budget(self.size**2 - self.position.stones),
+        )
         seconds = min((limit for limit in limits if limit is not None), default=None)
-        until = self.interrupted if seconds is None else stop_at(time.monotonic() + seconds, self.interrupted)
+        until = (
+            self.interrupted
+            if seconds is None
+            else stop_at(time.monotonic() + seconds, self.interrupted)
+        )
         if self.settings.solver and (proved := self._proved(colour, until)) is not None:
             return proved
         simulations = int(level.get("simulations", self.simulations))
-        return self.thinker.choose(self.position.cells, colour, simulations=simulations, until=until)
+        return self.thinker.choose(
+            self.position.cells, colour, simulations=simulations, until=until
+        )
 
     def _drawn(self, colour: int, temperature: float) -> Thought:
         """A move drawn from the policy; the swap by the value."""
@@ -194,11 +229,15 @@ class HtpSession:
         policy, value = self.thinker.look(position.cells, colour)
         if self.swap and value < 0 and may_swap(position.cells, colour):
             return Thought(position.size**2, -value)
-        moves = drawn_actions(position.cells[None], policy[None, : position.size**2], temperature, seed=0)
+        moves = drawn_actions(
+            position.cells[None], policy[None, : position.size**2], temperature, seed=0
+        )
         return Thought(int(moves[0]), value)
 
     def _proved(self, colour: int, until: Until) -> Thought | None:
-        """A winning move, if the solver finds one in time. With the swap rule it solves no empty board."""
+        """A winning move, if the solver finds one in time.
+        With the swap rule it solves no empty board.
+        """
         position = self.position
         if self.swap and position.stones == 0:
             return None
@@ -207,15 +246,28 @@ class HtpSession:
             solution = virtual_solution(position.cells, colour)
         else:
             with suppress(UsageError):
-                solution = self.solve(colour, seconds=self.settings.proof_seconds, interrupted=until)
+                solution = self.solve(
+                    colour, seconds=self.settings.proof_seconds, interrupted=until
+                )
         swap = self.swap and may_swap(position.cells, colour)
         return proved_move(solution, self.thinker, position.cells, colour, swap=swap)
 
-    def solve(self, colour: int, *, seconds: float, interrupted: Until, nodes: int | None = None) -> Solution:
-        """The exact solution with `colour` to move, see `solved`; proofs are kept for boards of one size."""
+    def solve(
+        self, colour: int, *, seconds: float, interrupted: Until, nodes: int | None = None
+    ) -> Solution:
+        """The exact solution with `colour` to move,
+        see `solved`; proofs are kept for boards of one size.
+        """
         if self._solver is None or self._solver.size != self.size:
             self._solver = ExactSolver(self.size)
-        return solved(self._solver, self.position.cells, colour, seconds=seconds, nodes=nodes, interrupted=interrupted)
+        return solved(
+            self._solver,
+            self.position.cells,
+            colour,
+            seconds=seconds,
+            nodes=nodes,
+            interrupted=interrupted,
+        )
 
     def undecided(self) -> Position:
         """The position; raises `UsageError` when the game is over."""
@@ -227,7 +279,9 @@ class HtpSession:
         """An error is told by the first command that thinks, which prepares again."""
         loaded = self.loading.result()
         size = loaded.board if self.known_position is None else self.known_position.size
-        loaded.thinker.prepare(size, swap=loaded.swap if self.allow_swap is None else self.allow_swap)
+        loaded.thinker.prepare(
+            size, swap=loaded.swap if self.allow_swap is None else self.allow_swap
+        )
 
 
 def serve(incoming: Incoming, write: Callable[[str], None], session: HtpSession) -> bool:
@@ -262,7 +316,9 @@ def answer(session: HtpSession, request: Request) -> tuple[str, bool]:
         # A bug, or too little memory: the game continues from the same position.
         log.exception("%s failed", request.name)
         session.known_position = before
-        return format_reply(request, f"internal error: {type(error).__name__}", success=False), False
+        return format_reply(
+            request, f"internal error: {type(error).__name__}", success=False
+        ), False
     return format_reply(request, text or "", success=True), True
 
 

@@ -21,14 +21,27 @@ def candidates(command: str, words: Sequence[str], word: str) -> list[str]:
     except Exception:  # a line that is still being written may name what is not there
         return []
     if not {*HELP}.isdisjoint(words):
-        names = [ALL, *result.sections, *(one.key for one in result.settings), *(group.name for group in result.groups)]
+        names = [
+            ALL,
+            *result.sections,
+            *(one.key for one in result.settings),
+            *(group.name for group in result.groups),
+        ]
         names += [group.name.rpartition("/")[2] for group in result.groups if group.settings]
         return [name for name in sorted({*filter(None, names)}) if name.startswith(word)]
     if word.startswith("-"):
-        return [flag for flag in ("--help", "--cfg", "--multirun", "--config-dir") if flag.startswith(word)]
+        return [
+            flag
+            for flag in ("--help", "--cfg", "--multirun", "--config-dir")
+            if flag.startswith(word)
+        ]
     key, equals, value = word.partition("=")
     if equals:
-        return [f"{key}={one}" for one in _values(result, key.lstrip("+"), value) if one.startswith(value)]
+        return [
+            f"{key}={one}"
+            for one in _values(result, key.lstrip("+"), value)
+            if one.startswith(value)
+        ]
     return [name for name in _names(result, word, first=not words) if name.startswith(word)]
 
 
@@ -40,11 +53,17 @@ def _settings(found: Taken) -> Iterator[Setting]:
 
 
 def _names(found: Taken, word: str, *, first: bool) -> list[str]:
-    """Groups and settings, a section in place of its settings until it is named; or the actions, as the first word."""
+    """Groups and settings, a section in place of its settings until it is named;
+    or the actions, as the first word.
+    """
     actions = next((setting.choices for setting in found.settings if setting.key == ACTION), ())
     if actions and first:
         return [*actions]
-    keys = {_until_the_next_dot(setting.key, word) for setting in _settings(found) if setting.key != ACTION}
+    keys = {
+        _until_the_next_dot(setting.key, word)
+        for setting in _settings(found)
+        if setting.key != ACTION
+    }
     names = sorted({*keys, *(f"{group.name}=" for group in found.groups)})
     return [name for name in names if word.startswith("hydra") or not name.startswith(HYDRA)]
 
@@ -57,7 +76,9 @@ def _until_the_next_dot(key: str, word: str) -> str:
 
 
 def _values(found: Taken, key: str, value: str) -> list[str]:
-    """The options of a group, or the values of a setting: its words, files where it is a text, or the one in use."""
+    """The options of a group, or the values of a setting:
+    its words, files where it is a text, or the one in use.
+    """
     options = next((group.options for group in found.groups if group.name == key), None)
     if options is not None:
         return [*options]
@@ -79,4 +100,8 @@ def _files(start: str) -> list[str]:
     """Files and folders whose path begins with `start`; folders end with a slash."""
     head, name = start[: start.rfind("/") + 1], start.rpartition("/")[2]
     result = sorted(glob.glob(f"{glob.escape(start)}*", include_hidden=name.startswith(".")))  # noqa: PTH207  # keeps ./ and //
-    return [f"{path}/" if Path(path).is_dir() else path for path in result if " " not in path.removeprefix(head)]
+    return [
+        f"{path}/" if Path(path).is_dir() else path
+        for path in result
+        if " " not in path.removeprefix(head)
+    ]

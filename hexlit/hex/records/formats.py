@@ -10,7 +10,14 @@ from typing import TextIO
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedGame, RecordedMove, RecordError
+from hexlit.hex.records.game import (
+    FORFEIT,
+    RESIGN,
+    SWAP_PIECES,
+    RecordedGame,
+    RecordedMove,
+    RecordError,
+)
 from hexlit.hex.records.hexworld import read_hexworld, write_hexworld
 from hexlit.hex.records.htp import read_htp, write_htp
 from hexlit.hex.records.littlegolem import read_littlegolem, write_littlegolem
@@ -28,16 +35,22 @@ class RecordFormat:
     suffixes: tuple[str, ...]
     """Suffixes of its files, with the dot."""
     read: Callable[[Iterable[str], str], Iterator[RecordedGame | RecordError]]
-    """(lines, file name) -> the games in order, or the error of one; a stream that raises for no content."""
+    """(lines, file name) -> the games in order,
+    or the error of one; a stream that raises for no content.
+    """
     text: Callable[[RecordedGame], str]
     """What `write` does; raises `UsageError`."""
 
     def write(self, game: RecordedGame) -> str:
-        """One game as text, to be joined with that of others; raises `RecordError` if the format cannot express it."""
+        """One game as text, to be joined with that of others;
+        raises `RecordError` if the format cannot express it.
+        """
         try:
             return self.text(game)
         except RecordError as error:
-            raise RecordError("cannot be written", f"no legal game: {error.said}", game.place) from error
+            raise RecordError(
+                "cannot be written", f"no legal game: {error.said}", game.place
+            ) from error
         except UsageError as error:
             raise RecordError("cannot be written", str(error), game.place) from error
 
@@ -59,8 +72,9 @@ FORMATS = {
 BEGINNING = 1 << 16
 """Characters of a file that tell its format."""
 
-# In this order: a game of Little Golem is SGF, too, and a line of trmph is also a link of HexWorld. The first game
-# decides for Little Golem: a look at each would take time that grows as the square of the length.
+# In this order: a game of Little Golem is SGF, too, and a line of trmph is also a link of HexWorld.
+# The first game decides for Little Golem: a look at each would take time that grows as the square
+# of the length.
 _LOOKS = {
     "littlegolem": r"\A(?:[^(]|\((?!\s*;))*+\(\s*;(?:[^\[;()]*+\[[^\]]*+\])*+\s*;\s*[BW]\[[a-z]{2}\]",
     "sgf": r"^[ \t]*\(\s*;",
@@ -90,7 +104,9 @@ def format_of(path: Path) -> RecordFormat:
     if len(result) == 1:
         return result[0]
     known = ", ".join(f"{one.name} ({' '.join(one.suffixes)})" for one in FORMATS.values())
-    raise UsageError(f"{path}: no record of games by its name or its content; the formats are {known}")
+    raise UsageError(
+        f"{path}: no record of games by its name or its content; the formats are {known}"
+    )
 
 
 def format_of_text(text: str) -> RecordFormat | None:
@@ -102,7 +118,9 @@ def format_of_text(text: str) -> RecordFormat | None:
 
 
 def read_file(path: Path) -> Iterator[RecordedGame | RecordError]:
-    """The games of a file, or the error of one, as a stream; raises `UsageError` if the file cannot be read."""
+    """The games of a file, or the error of one, as a stream;
+    raises `UsageError` if the file cannot be read.
+    """
     yield from format_of(path).read(_lines(path), str(path))
 
 
@@ -119,16 +137,24 @@ def _opened(path: Path) -> Iterator[TextIO]:
         with path.open(encoding="utf-8", errors="replace") as file:
             yield file
     except (OSError, ValueError) as error:  # ValueError: a path that cannot be one
-        raise UsageError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
+        raise UsageError(
+            f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})"
+        ) from error
 
 
 def from_record(record: GameRecord) -> RecordedGame:
     """A stored game, to be written: a resignation or a forfeit becomes a move."""
     moves = []
     for ply, action in enumerate(record.moves.tolist()):
-        moves.append(RecordedMove(WHITE if ply % 2 else BLACK, SWAP_PIECES if action == record.size**2 else action))
+        moves.append(
+            RecordedMove(
+                WHITE if ply % 2 else BLACK, SWAP_PIECES if action == record.size**2 else action
+            )
+        )
     if record.winner and record.ending in (Ending.RESIGNED, Ending.FORFEITED):
-        moves.append(RecordedMove(-record.winner, RESIGN if record.ending == Ending.RESIGNED else FORFEIT))
+        moves.append(
+            RecordedMove(-record.winner, RESIGN if record.ending == Ending.RESIGNED else FORFEIT)
+        )
     return RecordedGame(
         record.size,
         tuple(moves),

@@ -1,8 +1,8 @@
 """A game as people and programs wrote it, and the one way from it to a `GameRecord`.
 
-Formats differ in the first player, in the kind of swap, and in the result they state. A `RecordedGame` keeps all that a
-file says, so that writing it again loses nothing. `as_record` brings it to the project's frame and believes nothing
-that the board contradicts.
+Formats differ in the first player, in the kind of swap, and in the result they state. A
+`RecordedGame` keeps all that a file says, so that writing it again loses nothing. `as_record`
+brings it to the project's frame and believes nothing that the board contradicts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,7 +41,8 @@ class RecordError(UsageError):
     """A game that cannot be read, or is none.
 
     Attributes:
-        reason: a few words for the kind of error, such as `illegal move`; an importer counts games by them.
+        reason: a few words for the kind of error, such as `illegal move`; an importer counts games
+            by them.
         said: one sentence about this game.
         place: where it stands.
     """
@@ -63,7 +64,8 @@ class RecordError(UsageError):
 def read_lines(
     lines: Iterable[str], file: str, read: Callable[[str, Place], "RecordedGame"]
 ) -> Iterator["RecordedGame | RecordError"]:
-    """The games of a file with one a line, or the error of a line; empty lines and comments (`# `) are skipped.
+    """The games of a file with one a line, or the error of a line; empty lines and comments (`# `)
+    are skipped.
 
     `read` gets a line without blanks around it, and the place of its first character.
     """
@@ -95,14 +97,22 @@ def parse_point(name: str, size: int, place: Place) -> int:
     except UsageError:
         cell = size * size
     if cell == size * size:
-        raise RecordError("illegal move", f"{name[:20]!a} is no cell of a {size}x{size} board", place)
+        raise RecordError(
+            "illegal move", f"{name[:20]!a} is no cell of a {size}x{size} board", place
+        )
     return cell
 
 
 SWAP_PIECES, SWAP_SIDES, PASS, RESIGN, FORFEIT = range(-1, -6, -1)
 """Actions other than a cell."""
 
-NAMES = {SWAP_PIECES: "swap-pieces", SWAP_SIDES: "swap-sides", PASS: "pass", RESIGN: "resign", FORFEIT: "forfeit"}
+NAMES = {
+    SWAP_PIECES: "swap-pieces",
+    SWAP_SIDES: "swap-sides",
+    PASS: "pass",
+    RESIGN: "resign",
+    FORFEIT: "forfeit",
+}
 
 
 _COLOURS = {BLACK: "Black", WHITE: "White"}
@@ -143,11 +153,12 @@ class RecordedGame:
 
 
 def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
-    """The game with Black first, every move legal, and a result that the board or a resignation shows.
+    """The game with Black first, every move legal, and a result that the board or a resignation
+    shows.
 
-    A game that White begins is mirrored (the same game with the colours exchanged). Swap-sides leaves no move, but the
-    people change colours. Stones that are set up become an opening of as many moves. A winner that only the file claims
-    is kept with `Ending.UNFINISHED`.
+    A game that White begins is mirrored (the same game with the colours exchanged). Swap-sides
+    leaves no move, but the people change colours. Stones that are set up become an opening of as
+    many moves. A winner that only the file claims is kept with `Ending.UNFINISHED`.
 
     Raises:
         RecordError: with the place of the game and one of the reasons `board size`, `illegal move`,
@@ -161,7 +172,9 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
     swapped = False
     resigned = 0
     ending = None
-    for number, (colour, action) in enumerate((*_setup_in_turns(game), *game.moves), 1 - len(game.setup)):
+    for number, (colour, action) in enumerate(
+        (*_setup_in_turns(game), *game.moves), 1 - len(game.setup)
+    ):
         turn = -first if len(cells) % 2 else first
         if ending:
             message = f"move {number} comes after {_COLOURS[resigned]} has {ending}"
@@ -169,10 +182,16 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
         if action in (RESIGN, FORFEIT):
             resigned, ending = colour, Ending.RESIGNED if action == RESIGN else Ending.FORFEITED
         elif action == PASS:
-            raise _error(game, "pass", f"move {number} is a pass, which the rules of Hex do not know")
+            raise _error(
+                game, "pass", f"move {number} is a pass, which the rules of Hex do not know"
+            )
         elif action in (SWAP_PIECES, SWAP_SIDES):
             if swapped or len(cells) != 1 or colour == first:
-                raise _error(game, "swap", f"move {number} swaps, which only the answer to the first stone may do")
+                raise _error(
+                    game,
+                    "swap",
+                    f"move {number} swaps, which only the answer to the first stone may do",
+                )
             swapped = True
             if action == SWAP_PIECES:
                 taken = {mirror_cell(cells[0], size)}
@@ -180,7 +199,9 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
             else:
                 people = (people[1], people[0])
         elif not 0 <= action < size**2:
-            raise _error(game, "illegal move", f"move {number} is on no cell of a {size}x{size} board")
+            raise _error(
+                game, "illegal move", f"move {number} is on no cell of a {size}x{size} board"
+            )
         elif colour != turn:
             message = f"move {number} is {_COLOURS[colour]}'s, but it is {_COLOURS[turn]}'s turn"
             raise _error(game, "order of colours", message)
@@ -243,8 +264,14 @@ def _error(game: RecordedGame, reason: str, said: str) -> RecordError:
 
 def told_by_moves(game: RecordedGame) -> tuple[RecordedMove, ...]:
     """The moves of `game`, and a last resignation or forfeit that only its result tells."""
-    action = {Ending.RESIGNED: RESIGN, Ending.FORFEITED: FORFEIT}.get(game.ending or Ending.UNFINISHED)
-    if action is None or not game.winner or (game.moves and game.moves[-1].action in (RESIGN, FORFEIT)):
+    action = {Ending.RESIGNED: RESIGN, Ending.FORFEITED: FORFEIT}.get(
+        game.ending or Ending.UNFINISHED
+    )
+    if (
+        action is None
+        or not game.winner
+        or (game.moves and game.moves[-1].action in (RESIGN, FORFEIT))
+    ):
         return game.moves
     return (*game.moves, RecordedMove(-game.winner, action))
 
@@ -253,7 +280,8 @@ def told(game: RecordedGame, who: str) -> tuple[RecordedMove, ...]:
     """`told_by_moves` of a game for `who`, a format of moves alone.
 
     Raises:
-        UsageError: the game is illegal, has stones set up, or has a winner that neither board nor moves show.
+        UsageError: the game is illegal, has stones set up, or has a winner that neither board nor
+            moves show.
     """
     record = as_record(game)
     if game.setup:
@@ -264,15 +292,18 @@ def told(game: RecordedGame, who: str) -> tuple[RecordedMove, ...]:
 
 
 def next_turn(move: RecordedMove) -> int:
-    """Colour to move after `move`; after swap-sides it is the same colour, now of the other person."""
+    """Colour to move after `move`;
+    after swap-sides it is the same colour, now of the other person.
+    """
     return move.colour if move.action == SWAP_SIDES else -move.colour
 
 
 def read_swaps(moves: Sequence[RecordedMove]) -> list[RecordedMove]:
     """`moves` with the true kind of every swap, for a format with one word for both.
 
-    Old programs wrote swap-pieces and meant swap-sides. If the swapper also puts the next stone, it was swap-sides: the
-    first stone has stayed, and the colour that answers it moves. If no stone follows, the word is taken literally.
+    Old programs wrote swap-pieces and meant swap-sides. If the swapper also puts the next stone, it
+    was swap-sides: the first stone has stayed, and the colour that answers it moves. If no stone
+    follows, the word is taken literally.
     """
     following = 0
     read = []

@@ -1,7 +1,8 @@
-"""HexWorld's links: `hexworld.org/board/#11c1,a3:sf6,g7`, a size, how the board is shown, moves, a cursor, more moves.
+"""HexWorld's links: `hexworld.org/board/#11c1,a3:sf6,g7`, a size, how the board is shown, moves, a
+cursor, more moves.
 
-Black (red there) begins, and the players take turns. The board may be shown turned, mirrored, numbered or coloured:
-cells keep their names.
+Black (red there) begins, and the players take turns. The board may be shown turned, mirrored,
+numbered or coloured: cells keep their names.
 """
 
 import re
@@ -37,7 +38,9 @@ _COLOURS = {"b": BLACK, "w": WHITE}
 
 
 def read_hexworld(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The games of links, one a line, or the error of a line; empty lines and comments (`# `) are skipped."""
+    """The games of links, one a line, or the error of a line;
+    empty lines and comments (`# `) are skipped.
+    """
     return read_lines(lines, file, _read_link)
 
 
@@ -55,7 +58,9 @@ def _read_link(text: str, place: Place) -> RecordedGame:
         commas += text[start] == ","
         if token is None or commas > 2:
             raise RecordError(
-                "not a game", f"{text[start:][:20]!a} is no move such as a3, :s or :rb", place.after(start)
+                "not a game",
+                f"{text[start:][:20]!a} is no move such as a3, :s or :rb",
+                place.after(start),
             )
         if token[1]:
             moves.append(RecordedMove(turn, parse_point(token[1], size, place.after(start))))
@@ -71,7 +76,8 @@ def write_hexworld(game: RecordedGame) -> str:
     """One link, a line.
 
     Raises:
-        UsageError: the format cannot express this game: stones set up, White first, or a winner only claimed.
+        UsageError: the format cannot express this game: stones set up, White first, or a winner
+            only claimed.
     """
     texts = []
     turn = BLACK
@@ -82,6 +88,8 @@ def write_hexworld(game: RecordedGame) -> str:
             continue
         if colour != turn:
             raise UsageError("a link of HexWorld has moves in turns, Black's first")
-        texts.append(f":{_LETTERS[action]}" if action in _LETTERS else format_cell(action, game.size))
+        texts.append(
+            f":{_LETTERS[action]}" if action in _LETTERS else format_cell(action, game.size)
+        )
         turn = next_turn(move)
     return f"{LINK}#{game.size}c1,{''.join(texts)}\n"

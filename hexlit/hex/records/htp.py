@@ -1,8 +1,8 @@
 """Logs of HTP, the Hex Text Protocol: commands and answers, game after game.
 
-An answer belongs to the command before it, and a command counts unless it is answered by `?`. A log without answers can
-be read, too, if no move is missing. Programs that a log names (`B>> play w a3`, `W>> genmove w`) are followed
-separately: each of them tells the game.
+An answer belongs to the command before it, and a command counts unless it is answered by `?`. A log
+without answers can be read, too, if no move is missing. Programs that a log names (`B>> play w a3`,
+`W>> genmove w`) are followed separately: each of them tells the game.
 """
 
 import re
@@ -38,7 +38,9 @@ _PREFIX = re.compile(
     r"(?:([A-Za-z][A-Za-z0-9_.\-]{0,30})?\s*(?:>{1,3}|<{1,3}|:)\s*)?"
 )
 _ANSWER = re.compile(r"([=?])[0-9]{0,9}(?:\s+(\S*).*)?\s*", re.DOTALL)
-_COMMAND = re.compile(r"(?:[0-9]{1,9}\s+)?([A-Za-z][A-Za-z_\-]{0,40})((?:\s[^#]*)?)(?:#.*)?\s*", re.DOTALL)
+_COMMAND = re.compile(
+    r"(?:[0-9]{1,9}\s+)?([A-Za-z][A-Za-z_\-]{0,40})((?:\s[^#]*)?)(?:#.*)?\s*", re.DOTALL
+)
 
 _SIZE = re.compile(r"([0-9]{1,9})(?: ([0-9]{1,9}))?")
 _COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
@@ -61,7 +63,9 @@ def read_htp(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | Re
             logs[prefix[1] or tag].waiting = True
         elif command and command[1].lower() in GAME:
             tag = prefix[1] or ""
-            yield from logs.setdefault(tag, _Log()).command(_Command(command[1].lower(), command[2].split(), place))
+            yield from logs.setdefault(tag, _Log()).command(
+                _Command(command[1].lower(), command[2].split(), place)
+            )
     for log in logs.values():
         yield from log.end()
 
@@ -96,13 +100,17 @@ class _Log:
 
     def answer(self, sign: str, said: str, place: Place) -> None:
         if not self.waiting and not self.error:
-            self.error = RecordError("not a game", "an answer, but no command just before it", place)
+            self.error = RecordError(
+                "not a game", "an answer, but no command just before it", place
+            )
         if self.last and not self.last.sign:
             self.last.sign, self.last.said = sign, said
         self.waiting = False
 
     def command(self, command: _Command | None) -> Iterator[RecordedGame | RecordError]:
-        """The command before `command` is settled now; the game that it ends, if it begins another."""
+        """The command before `command` is settled now;
+        the game that it ends, if it begins another.
+        """
         command, self.last, self.waiting = self.last, command, True
         if command is None or command.sign == "?":
             return
@@ -135,7 +143,9 @@ class _Log:
             message = f"{name}, but no boardsize and clear_board before it say on which position"
             raise RecordError("not a game", message, place)
         elif self.asked:
-            raise RecordError("not a game", "genmove has no answer, but the game continues", self.asked)
+            raise RecordError(
+                "not a game", "genmove has no answer, but the game continues", self.asked
+            )
         else:
             self.place = self.place or place
             self.winner = 0
@@ -161,7 +171,9 @@ class _Log:
     def _move(self, command: _Command) -> RecordedMove:
         words = command.words if command.name == "play" else [*command.words, command.said]
         if len(words) != 2 or words[0].lower() not in _COLOURS:
-            message = f"{command.name} {' '.join(command.words)[:20]!a}: no colour and move such as b a3"
+            message = (
+                f"{command.name} {' '.join(command.words)[:20]!a}: no colour and move such as b a3"
+            )
             raise RecordError("not a game", message, command.place)
         colour, name = words[0].lower(), words[1].lower()
         action = _WORDS[name] if name in _WORDS else parse_point(name, self.size, command.place)
@@ -172,8 +184,8 @@ def write_htp(game: RecordedGame) -> str:
     """One game as commands that a program can play.
 
     Raises:
-        UsageError: the format cannot say this game: stones set up, swap-sides, a forfeit, or a winner that only a
-            file claims.
+        UsageError: the format cannot say this game: stones set up, swap-sides, a forfeit, or a
+            winner that only a file claims.
     """
     moves = told(game, "a log of HTP")
     if not moves:

@@ -1,8 +1,10 @@
-"""Little Golem's files (.hsgf): SGF with cells of two letters, column then row, so that `am` is a13.
+"""Little Golem's files (.hsgf): SGF with cells of two letters, column then row, so that `am` is
+a13.
 
-The site marks the moves W, B, W, ..., but its W moves are those of PB, who plays first and connects top to bottom. So
-W is Black here; cells and names are as they stand. RE names PB or PW by B or W. Without RE a game is unfinished. A
-game that B begins, as `write_littlegolem` writes it, is read as it stands. Names of players are not escaped.
+The site marks the moves W, B, W, ..., but its W moves are those of PB, who plays first and connects
+top to bottom. So W is Black here; cells and names are as they stand. RE names PB or PW by B or W.
+Without RE a game is unfinished. A game that B begins, as `write_littlegolem` writes it, is read as
+it stands. Names of players are not escaped.
 """
 
 import re
@@ -28,7 +30,9 @@ from hexlit.hex.symmetry import mirror_cell
 
 _FIRST = ord("a")
 _NAME = re.compile(r"(?<=P[BW]\[)(.{0,200}?)(?=\]\s*(?:[A-Z]{1,2}\[|;\s*[BW]\[|;?\s*$|\)\s*$))")
-"""Matches the name of a player up to the bracket after which another property or a node begins, or the line ends."""
+"""Matches the name of a player up to the bracket after
+which another property or a node begins, or the line ends.
+"""
 
 
 def read_littlegolem(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
@@ -58,8 +62,8 @@ def write_littlegolem(game: RecordedGame) -> str:
     """One game, a line. A game that White begins is mirrored, with the colours exchanged.
 
     Raises:
-        UsageError: the format cannot express this game: it has only stones, swap-pieces and resignations, and no name
-            that looks as if it ended before.
+        UsageError: the format cannot express this game: it has only stones, swap-pieces and
+            resignations, and no name that looks as if it ended before.
     """
     if game.setup:
         raise UsageError("Little Golem's files have no stones set up")
@@ -71,28 +75,42 @@ def write_littlegolem(game: RecordedGame) -> str:
         row, column = divmod(cell, game.size)
         words[cell] = chr(_FIRST + column) + chr(_FIRST + row)
     result = {"RE": "B" if game.winner == BLACK else "W"} if game.winner else {}
-    swapped = [move._replace(action=SWAP_PIECES) if move.action == SWAP_SIDES else move for move in moves]
+    swapped = [
+        move._replace(action=SWAP_PIECES) if move.action == SWAP_SIDES else move for move in moves
+    ]
     if read_swaps(swapped) != list(moves):
-        raise UsageError("Little Golem's one word for a swap would not be read as the one that it was")
-    names = "".join(_named(name, person) for name, person in (("PB", game.black), ("PW", game.white)) if person)
+        raise UsageError(
+            "Little Golem's one word for a swap would not be read as the one that it was"
+        )
+    names = "".join(
+        _named(name, person) for name, person in (("PB", game.black), ("PW", game.white)) if person
+    )
     game = replace(game, moves=tuple(swapped), black="", white="")
     return tree(game, f"FF[4]{names}", result, words)
 
 
 def _mirrored(game: RecordedGame) -> RecordedGame:
-    """The same game begun by Black: rows and columns exchanged, and with them colours, names and the winner."""
+    """The same game begun by Black: rows and columns exchanged,
+    and with them colours, names and the winner.
+    """
     moves = [
         RecordedMove(-colour, mirror_cell(action, game.size) if action >= 0 else action)
         for colour, action in game.moves
     ]
-    return replace(game, moves=tuple(moves), black=game.white, white=game.black, winner=-game.winner)
+    return replace(
+        game, moves=tuple(moves), black=game.white, white=game.black, winner=-game.winner
+    )
 
 
 def _named(name: str, person: str) -> str:
-    """The property of a player's name, as it stands; raises `UsageError` if it would be read as another one."""
+    """The property of a player's name, as it stands;
+    raises `UsageError` if it would be read as another one.
+    """
     person = one_line(person).encode("utf-8", "replace").decode("utf-8")
     result = f"{name}[{person}]"
     read = _NAME.search(f"{result}SZ[")
     if read is None or read[1] != person:
-        raise UsageError(f"Little Golem's files do not escape names, and {person[:40]!a} would be read as another one")
+        raise UsageError(
+            f"Little Golem's files do not escape names, and {person[:40]!a} would be read as another one"
+        )
     return result

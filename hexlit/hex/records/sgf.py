@@ -1,7 +1,8 @@
-"""Games of Hex in SGF, FF[4] GM[11]: moves as cells (`B[e5]`) or words, stones set up, and facts about the players.
+"""Games of Hex in SGF, FF[4] GM[11]: moves as cells (`B[e5]`) or words, stones set up, and facts
+about the players.
 
-Programs have written more than the standard knows, and less: `steps` says what is read, `turns.read_swaps` how the
-swap is understood.
+Programs have written more than the standard knows, and less: `steps` says what is read,
+`turns.read_swaps` how the swap is understood.
 """
 
 import re
@@ -27,7 +28,9 @@ from hexlit.hex.records.game import (
 )
 
 ROOT = {"AP", "CA", "FF", "GM", "SZ"}
-"""Properties that a game starts with. At the start of a variation they mean that the game before was never closed."""
+"""Properties that a game starts with.
+At the start of a variation they mean that the game before was never closed.
+"""
 
 _TOKEN = re.compile(
     r"(?P<blank>[\s\ufeff]++)|(?P<left>\()|(?P<right>\))|(?P<node>;)|(?P<name>[A-Za-z]++)"
@@ -67,7 +70,9 @@ class SgfNode(NamedTuple):
 
 @dataclass(frozen=True)
 class SgfTree:
-    """All lines of one game: a flat list of nodes, so that nothing is as deep as a file is nested."""
+    """All lines of one game: a flat list of nodes,
+    so that nothing is as deep as a file is nested.
+    """
 
     nodes: list[SgfNode]
     place: Place
@@ -87,7 +92,9 @@ class SgfTree:
 
 
 def read_trees(lines: Iterable[str], file: str = "") -> Iterator[SgfTree | RecordError]:
-    """The games of a collection in order, or the error of one; text before the first game is skipped."""
+    """The games of a collection in order, or the error of one;
+    text before the first game is skipped.
+    """
     game = stray = None
     games = 0
     for kind, text, line, column in tokens(lines):
@@ -107,7 +114,9 @@ def read_trees(lines: Iterable[str], file: str = "") -> Iterator[SgfTree | Recor
             game, stray = _Reader(place), None
             games += 1
         elif stray is None:
-            stray = RecordError("not a game", f"{text[:20]!a}: no game in SGF, which begins with '(;'", place)
+            stray = RecordError(
+                "not a game", f"{text[:20]!a}: no game in SGF, which begins with '(;'", place
+            )
     if game:
         yield game.unclosed()
     elif stray:
@@ -128,7 +137,9 @@ def unescaped(value: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` without line ends, tabs and other control characters, as names of people are written."""
+    """`text` without line ends, tabs and other control characters,
+    as names of people are written.
+    """
     return _CONTROL.sub(" ", text)
 
 
@@ -144,7 +155,9 @@ def capitals(name: str) -> str:
 
 
 def tokens(lines: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
-    """(kind, text, line, column): kind is the name of a group of `_TOKEN`; `open` is a value cut off at the end."""
+    """(kind, text, line, column): kind is the name of a group of `_TOKEN`;
+    `open` is a value cut off at the end.
+    """
     value: list[str] = []
     start = (0, 0)
     for number, line in enumerate(lines, 1):
@@ -208,13 +221,17 @@ class _Reader:
 
     def begins_line(self) -> bool:
         """Whether the last tokens are the bracket and the `;` of a variation."""
-        return len(self.brackets) > 1 and self.first == len(self.nodes) - 1 and self.properties == []
+        return (
+            len(self.brackets) > 1 and self.first == len(self.nodes) - 1 and self.properties == []
+        )
 
     def _wrong(self, said: str, place: Place) -> None:
         self.error = self.error or RecordError("not a game", said, place)
 
     def unclosed(self) -> RecordError:
-        return self.error or RecordError("not a game", "the game is never closed by ')'", self.place)
+        return self.error or RecordError(
+            "not a game", "the game is never closed by ')'", self.place
+        )
 
     def closed(self) -> SgfTree | RecordError:
         if not self.nodes:
@@ -263,7 +280,9 @@ def read_sgf(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | Re
     return read_cells(lines, file, parse_point)
 
 
-def read_cells(lines: Iterable[str], file: str, parse: ParseCell) -> Iterator[RecordedGame | RecordError]:
+def read_cells(
+    lines: Iterable[str], file: str, parse: ParseCell
+) -> Iterator[RecordedGame | RecordError]:
     """As `read_sgf`, with names of cells read by `parse`."""
     for game in read_main_lines(lines, file):
         try:
@@ -282,7 +301,11 @@ def board_of(game: SgfGame) -> tuple[int, int]:
     facts = _facts(game)
     kind, size = (facts[name].values[0].strip() if name in facts else "" for name in ("GM", "SZ"))
     if "GM" in facts and kind != "11":
-        raise RecordError("another game", f"GM[{kind[:20]}]: not a game of Hex, which is GM[11]", facts["GM"].place)
+        raise RecordError(
+            "another game",
+            f"GM[{kind[:20]}]: not a game of Hex, which is GM[11]",
+            facts["GM"].place,
+        )
     if "SZ" not in facts:
         return DEFAULT_SIZE, DEFAULT_SIZE
     match = _SIZE.fullmatch(size)
@@ -309,14 +332,20 @@ def steps(game: SgfGame, size: int, parse: ParseCell) -> list[Step]:
                 for cells in _points(values, size, parse, place):
                     named += len(cells)
                     if named > MOST_POINTS:
-                        raise RecordError("setup", f"more than {MOST_POINTS:,} points are named, some often", place)
+                        raise RecordError(
+                            "setup",
+                            f"more than {MOST_POINTS:,} points are named, some often",
+                            place,
+                        )
                     setup.update(dict.fromkeys(cells, _SETUPS[name]))
             elif name in _COLOURS:
                 for word in map(_word, values):
                     action = WORDS[word] if word in WORDS else parse(word, size, place)
                     moves.append(Step((), RecordedMove(_COLOURS[name], action), place))
         if setup:
-            result.append(Step(tuple((colour, cell) for cell, colour in setup.items()), None, where))
+            result.append(
+                Step(tuple((colour, cell) for cell, colour in setup.items()), None, where)
+            )
         result += moves
     swaps = iter(read_swaps([step.move for step in result if step.move]))
     return [step if step.move is None else step._replace(move=next(swaps)) for step in result]
@@ -326,13 +355,17 @@ def _word(value: str) -> str:
     return unescaped(value).strip().lower()
 
 
-def _points(values: Sequence[str], size: int, parse: ParseCell, place: Place) -> Iterator[list[int]]:
+def _points(
+    values: Sequence[str], size: int, parse: ParseCell, place: Place
+) -> Iterator[list[int]]:
     """The cells of each entry of a list of points; `a1:c3` is a rectangle."""
     for name in map(_word, values):
         if not name and len(values) == 1:
             return  # AE[] and the like: an empty list
         if name.count(":") > 1:
-            raise RecordError("setup", f"{name[:20]!a} is no cell and no rectangle such as a1:c3", place)
+            raise RecordError(
+                "setup", f"{name[:20]!a} is no cell and no rectangle such as a1:c3", place
+            )
         corners = [divmod(parse(corner, size, place), size) for corner in name.split(":")]
         rows, columns = zip(*corners, strict=True)
         across = range(min(columns), max(columns) + 1)
@@ -340,7 +373,9 @@ def _points(values: Sequence[str], size: int, parse: ParseCell, place: Place) ->
 
 
 def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
-    """A line as its file says it; raises `RecordError` where a value is no move, no cell or no board."""
+    """A line as its file says it;
+    raises `RecordError` where a value is no move, no cell or no board.
+    """
     size = check_board(*board_of(game), game.place)
     setup: dict[int, int] = {}
     moves: list[RecordedMove] = []
@@ -376,7 +411,9 @@ def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
 
 
 def _result(value: str) -> tuple[int, Ending | None]:
-    """(winner, ending) of RE: `B+`, `W+Resign`, `B+T`, `B`, or anything else, which names no winner."""
+    """(winner, ending) of RE: `B+`, `W+Resign`, `B+T`,
+    `B`, or anything else, which names no winner.
+    """
     match = _RESULT.fullmatch(value.strip())
     if match is None:
         return 0, None
@@ -392,7 +429,11 @@ def write_sgf(game: RecordedGame, name: str = "") -> str:
     message = _SAID.get(game.ending, "") if game.ending else ""
     result = f"{_LETTERS[game.winner]}+{message}" if game.winner else ""
     words = {cell: format_cell(cell, game.size) for cell in range(game.size**2)} | NAMES
-    root = {"GN": name, "RE": result, "ON": f"opening of {game.opening} moves" if game.opening else ""}
+    root = {
+        "GN": name,
+        "RE": result,
+        "ON": f"opening of {game.opening} moves" if game.opening else "",
+    }
     return tree(game, "FF[4]GM[11]CA[UTF-8]AP[hexlit]", root, words)
 
 

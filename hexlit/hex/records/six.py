@@ -1,7 +1,8 @@
 """Six's text (.six): a head of a few fields, then numbered lines with a move of each player.
 
-`Swap` is swap-pieces: the first stone becomes the second player's on the mirror image, and the first player keeps its
-direction. SGF of the same games, written with swap-sides, has every later cell mirrored.
+`Swap` is swap-pieces: the first stone becomes the second player's on the mirror image, and the
+first player keeps its direction. SGF of the same games, written with swap-sides, has every later
+cell mirrored.
 """
 
 import re
@@ -56,10 +57,14 @@ def _read_game(lines: Sequence[tuple[Place, str]]) -> RecordedGame | RecordError
             if name == "BoardSize":
                 board = _SIZE.fullmatch(value)
                 if board is None:
-                    raise RecordError("board size", f"{value[:20]!a}: no size of a board, such as 11x11", after)
+                    raise RecordError(
+                        "board size", f"{value[:20]!a}: no size of a board, such as 11x11", after
+                    )
                 size = check_board(int(board[1]), int(board[2] or board[1]), after)
             elif not size:
-                raise RecordError("not a game", "no game of Six, which begins with BoardSize:", place)
+                raise RecordError(
+                    "not a game", "no game of Six, which begins with BoardSize:", place
+                )
             elif name == "First":
                 if value.strip().lower() not in _FIRST or moves:
                     message = f"{value[:20]!a}: who moves first is V or H, told before the moves"
@@ -67,7 +72,11 @@ def _read_game(lines: Sequence[tuple[Place, str]]) -> RecordedGame | RecordError
                 turn = _FIRST[value.strip().lower()]
             elif not colon:
                 for word, where in _words(line, place):
-                    moves.append(RecordedMove(turn, _WORDS[word] if word in _WORDS else parse_point(word, size, where)))
+                    moves.append(
+                        RecordedMove(
+                            turn, _WORDS[word] if word in _WORDS else parse_point(word, size, where)
+                        )
+                    )
                     turn = next_turn(moves[-1])
     except RecordError as error:
         return error
@@ -90,7 +99,8 @@ def write_six(game: RecordedGame) -> str:
     """One game.
 
     Raises:
-        UsageError: the format cannot express this game: stones set up, swap-sides, or a winner only claimed.
+        UsageError: the format cannot express this game: stones set up, swap-sides, or a winner only
+            claimed.
     """
     moves = told(game, "a game of Six")
     first = moves[0].colour if moves else BLACK
@@ -101,5 +111,7 @@ def write_six(game: RecordedGame) -> str:
         texts.append(_NAMES[action] if action < 0 else format_cell(action, game.size).upper())
     lines = [f"BoardSize: {game.size}x{game.size}", f"First: {'V' if first == BLACK else 'H'}"]
     lines += [f"Swap: {int(any(move.action == SWAP_PIECES for move in moves))}", "Moves:"]
-    lines += [f"  {turn // 2 + 1}. {' '.join(texts[turn : turn + 2])}" for turn in range(0, len(texts), 2)]
+    lines += [
+        f"  {turn // 2 + 1}. {' '.join(texts[turn : turn + 2])}" for turn in range(0, len(texts), 2)
+    ]
     return "\n".join(lines) + "\n"

@@ -1,7 +1,8 @@
-"""trmph: a size and moves without separators (`#13,g1a7g2`), Black's first; as a file a game a line, and its winner.
+"""trmph: a size and moves without separators (`#13,g1a7g2`), Black's first; as a file a game a
+line, and its winner.
 
-The winner is `b` or `r`, the first or the second player; older files say 1 or 2. Comments are lines that begin with
-`# ` and text after ` #`.
+The winner is `b` or `r`, the first or the second player; older files say 1 or 2. Comments are lines
+that begin with `# ` and text after ` #`.
 """
 
 import re
@@ -31,7 +32,9 @@ _WINNERS = {"b": BLACK, "1": BLACK, "r": WHITE, "2": WHITE}
 
 
 def read_trmph(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The games of strings, one a line, or the error of a line; empty lines and comments are skipped."""
+    """The games of strings, one a line, or the error of a line;
+    empty lines and comments are skipped.
+    """
     return read_lines(lines, file, _read_string)
 
 
@@ -45,14 +48,22 @@ def _read_string(text: str, place: Place) -> RecordedGame:
     moves: list[RecordedMove] = []
     start = board.end()
     while token := _CELL.match(text, start):
-        moves.append(RecordedMove(WHITE if len(moves) % 2 else BLACK, parse_point(token[0], size, place.after(start))))
+        moves.append(
+            RecordedMove(
+                WHITE if len(moves) % 2 else BLACK, parse_point(token[0], size, place.after(start))
+            )
+        )
         start = token.end()
     winner = _WINNER.match(text, start)
     start = winner.end() if winner else start
     if _COMMENT.match(text, start) is None:
-        message = f"{text[start:][:20]!a} is no move such as a3, and no winner, which is ' b' or ' r'"
+        message = (
+            f"{text[start:][:20]!a} is no move such as a3, and no winner, which is ' b' or ' r'"
+        )
         raise RecordError("not a game", message, place.after(start))
-    return RecordedGame(size, tuple(moves), winner=_WINNERS[winner[1]] if winner else 0, place=place)
+    return RecordedGame(
+        size, tuple(moves), winner=_WINNERS[winner[1]] if winner else 0, place=place
+    )
 
 
 def write_trmph(game: RecordedGame) -> str:
@@ -63,7 +74,11 @@ def write_trmph(game: RecordedGame) -> str:
     """
     record = as_record(game)
     stones = [move for move in game.moves if move.action not in (RESIGN, FORFEIT)]
-    if game.setup or any(move.action < 0 or move.colour != (-1) ** ply for ply, move in enumerate(stones)):
+    if game.setup or any(
+        move.action < 0 or move.colour != (-1) ** ply for ply, move in enumerate(stones)
+    ):
         raise UsageError("a string of trmph has stones in turns, Black's first, no setup, no swap")
     winner = {BLACK: " b", WHITE: " r", 0: ""}[record.winner]
-    return f"#{game.size},{''.join(format_cell(action, game.size) for _, action in stones)}{winner}\n"
+    return (
+        f"#{game.size},{''.join(format_cell(action, game.size) for _, action in stones)}{winner}\n"
+    )

@@ -1,4 +1,5 @@
-"""The tree of variations of a game in SGF: read, and written. The main line is that of first children.
+"""The tree of variations of a game in SGF: read, and written. The main line is that of first
+children.
 
 The tree is a flat list of nodes, as `SgfTree` is.
 """
@@ -35,7 +36,9 @@ class Variations(NamedTuple):
 
     nodes: list[Variation]
     unread: list[RecordError]
-    """One for each line that is no game of Hex; the nodes before its first wrong move are missing, too."""
+    """One for each line that is no game of Hex;
+    the nodes before its first wrong move are missing, too.
+    """
 
 
 def main_line(moves: Iterable[int]) -> list[Variation]:
@@ -44,7 +47,8 @@ def main_line(moves: Iterable[int]) -> list[Variation]:
 
 
 def read_variations(lines: Iterable[str], place: Place | None = None) -> Variations:
-    """The tree of a game that `read_games` takes; its moves are those of `as_record`, Black's first.
+    """The tree of a game that `read_games` takes; its moves are those of `as_record`, Black's
+    first.
 
     Args:
         lines: of the file.
@@ -54,7 +58,9 @@ def read_variations(lines: Iterable[str], place: Place | None = None) -> Variati
         RecordError: there is no such game, or it has more variations than are read.
     """
     start = (place.line, place.column) if place else (0, 0)
-    tree = next((tree for tree in read_trees(lines) if (tree.place.line, tree.place.column) >= start), None)
+    tree = next(
+        (tree for tree in read_trees(lines) if (tree.place.line, tree.place.column) >= start), None
+    )
     if tree is None or isinstance(tree, RecordError):
         raise tree or RecordError("variations", "there is no game", place)
     nodes = [Variation(-1, -1)]
@@ -65,7 +71,10 @@ def read_variations(lines: Iterable[str], place: Place | None = None) -> Variati
         line = tree.line(end)
         steps += len(line.nodes)
         if steps > MOST_STEPS:
-            raise RecordError("variations", f"more than are read ({MOST_STEPS:,} moves, those of each line counted)")
+            raise RecordError(
+                "variations",
+                f"more than are read ({MOST_STEPS:,} moves, those of each line counted)",
+            )
         try:
             moves = as_record(recorded(line, parse_point)).moves.tolist()
         except RecordError as error:
@@ -81,7 +90,8 @@ def read_variations(lines: Iterable[str], place: Place | None = None) -> Variati
 
 
 def write_variations(record: GameRecord, nodes: Sequence[Variation]) -> str:
-    """A game of SGF with its variations, to be read by `read_sgf` (the main line alone) and by `read_variations`.
+    """A game of SGF with its variations, to be read by `read_sgf` (the main line alone) and by
+    `read_variations`.
 
     Args:
         record: the game; its moves are the main line of `nodes`.
@@ -94,7 +104,9 @@ def write_variations(record: GameRecord, nodes: Sequence[Variation]) -> str:
     for number, node in enumerate(nodes[1:], 1):
         children[node.parent].append(number)
         colours[number] = -colours[node.parent]
-    given_up = "".join(_step(move.colour, NAMES[move.action]) for move in game.moves[len(record.moves) :])
+    given_up = "".join(
+        _step(move.colour, NAMES[move.action]) for move in game.moves[len(record.moves) :]
+    )
     text, waiting, main = [root], [0], True
     while waiting:
         number = waiting.pop()

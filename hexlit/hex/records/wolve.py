@@ -1,4 +1,5 @@
-"""Wolve's text: a game a line, `b a1,w a2,...,w resign,B`, on a 10×10 board; the last field is the winner.
+"""Wolve's text: a game a line, `b a1,w a2,...,w resign,B`, on a 10×10 board; the last field is the
+winner.
 
 The first two moves of every game were set, not chosen.
 """
@@ -8,7 +9,15 @@ from collections.abc import Iterable, Iterator
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
-from hexlit.hex.records.game import RESIGN, Place, RecordedGame, RecordedMove, RecordError, read_lines, told_by_moves
+from hexlit.hex.records.game import (
+    RESIGN,
+    Place,
+    RecordedGame,
+    RecordedMove,
+    RecordError,
+    read_lines,
+    told_by_moves,
+)
 
 SIZE = 10
 OPENING = 2
@@ -28,7 +37,9 @@ def read_wolve(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | 
 
 def _read_line(text: str, place: Place) -> RecordedGame:
     if text.startswith(_CONFLICTS):
-        raise RecordError("merge-conflict marker", f"{text[:20]}: a merge conflict was never resolved", place)
+        raise RecordError(
+            "merge-conflict marker", f"{text[:20]}: a merge conflict was never resolved", place
+        )
     *fields, last = text.split(",")
     moves: list[RecordedMove] = []
     start = 0
@@ -40,7 +51,9 @@ def _read_line(text: str, place: Place) -> RecordedGame:
         moves.append(RecordedMove(_COLOURS[colour], _ACTIONS[name]))
         start += len(field) + 1
     if last not in _WINNERS or not moves:
-        raise RecordError("not a game", f"{last[:20]!r} is no winner, which is B or W", place.after(start))
+        raise RecordError(
+            "not a game", f"{last[:20]!r} is no winner, which is B or W", place.after(start)
+        )
     return RecordedGame(SIZE, tuple(moves), winner=_WINNERS[last], opening=OPENING, place=place)
 
 
@@ -53,6 +66,17 @@ def write_wolve(game: RecordedGame) -> str:
     moves = told_by_moves(game)
     resigned = moves[-1].colour if moves and moves[-1].action == RESIGN else 0
     winner = {colour: letter for letter, colour in _WINNERS.items()}.get(game.winner or -resigned)
-    if game.size != SIZE or game.setup or winner is None or not moves or any(a not in _NAMES for _, a in moves):
-        raise UsageError(f"Wolve's text has {SIZE}x{SIZE} games of stones and resignations, a winner, and no setup")
-    return ",".join([*(f"{_LETTERS[colour]} {_NAMES[action]}" for colour, action in moves), winner]) + "\n"
+    if (
+        game.size != SIZE
+        or game.setup
+        or winner is None
+        or not moves
+        or any(a not in _NAMES for _, a in moves)
+    ):
+        raise UsageError(
+            f"Wolve's text has {SIZE}x{SIZE} games of stones and resignations, a winner, and no setup"
+        )
+    return (
+        ",".join([*(f"{_LETTERS[colour]} {_NAMES[action]}" for colour, action in moves), winner])
+        + "\n"
+    )

@@ -1,8 +1,9 @@
 """Hex boards of up to 8×8 cells as single 64-bit words.
 
-Bit `row * 8 + column` stands for a cell on a board of any size, so all sizes share the same shifts. The transpose (row
-and column exchanged) is three swaps of blocks, and a turn by 180° is a reversal of the bits. All functions are Numba
-kernels over `uint64`; they never see an `int64`, because Numba mixes the two into a float.
+Bit `row * 8 + column` stands for a cell on a board of any size, so all sizes share the same shifts.
+The transpose (row and column exchanged) is three swaps of blocks, and a turn by 180° is a reversal
+of the bits. All functions are Numba kernels over `uint64`; they never see an `int64`, because Numba
+mixes the two into a float.
 """
 
 from collections.abc import Callable
@@ -54,14 +55,20 @@ def pack(stones: npt.NDArray[np.bool_], size: int) -> np.uint64:
 
 def unpack(board: int, size: int) -> npt.NDArray[np.bool_]:
     """The flat bool array `[size*size]` of a word; the inverse of `pack`."""
-    bits = np.unpackbits(np.frombuffer(board.to_bytes(STRIDE, "little"), np.uint8), bitorder="little")
+    bits = np.unpackbits(
+        np.frombuffer(board.to_bytes(STRIDE, "little"), np.uint8), bitorder="little"
+    )
     return bits.reshape(STRIDE, STRIDE)[:size, :size].ravel().view(np.bool_)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def count(typing_context: Any, board: Any) -> tuple[Any, Callable[..., Any]]:
-    """The number of cells in a word, int64: one instruction of the processor, which Numba has no name for."""
-    return types.int64(types.uint64), lambda context, builder, signature, words: builder.ctpop(words[0])
+    """The number of cells in a word, int64:
+    one instruction of the processor, which Numba has no name for.
+    """
+    return types.int64(types.uint64), lambda context, builder, signature, words: builder.ctpop(
+        words[0]
+    )
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -69,7 +76,9 @@ def index(typing_context: Any, board: Any) -> tuple[Any, Callable[..., Any]]:
     """The number of the first cell's bit, int64; 64 for the empty word."""
 
     def generate(context: Any, builder: Any, signature: Any, words: Any) -> Any:
-        return builder.cttz(words[0], context.get_constant(types.boolean, False))  # defined at zero, too
+        return builder.cttz(
+            words[0], context.get_constant(types.boolean, False)
+        )  # defined at zero, too
 
     return types.int64(types.uint64), generate
 
@@ -82,10 +91,19 @@ def lowest(x: np.uint64) -> np.uint64:
 
 @inline
 def neighbours(x: np.uint64) -> np.uint64:
-    """Every cell beside a cell of `x`; may reach outside a board smaller than 8×8, so mask the result."""
+    """Every cell beside a cell of `x`;
+    may reach outside a board smaller than 8×8, so mask the result.
+    """
     east = x & NOT_LAST_COLUMN
     west = x & NOT_FIRST_COLUMN
-    return (x << _EIGHT) | (x >> _EIGHT) | (east << ONE) | (east >> _SEVEN) | (west >> ONE) | (west << _SEVEN)
+    return (
+        (x << _EIGHT)
+        | (x >> _EIGHT)
+        | (east << ONE)
+        | (east >> _SEVEN)
+        | (west >> ONE)
+        | (west << _SEVEN)
+    )
 
 
 @uncounted_kernel
@@ -112,7 +130,9 @@ def transpose(x: np.uint64) -> np.uint64:
 
 @uncounted_kernel
 def rotate(x: np.uint64, spare: np.uint64) -> np.uint64:
-    """The board turned by 180°; `spare` is 9 * (8 - size), the distance of the last cell from bit 63."""
+    """The board turned by 180°; `spare` is 9 * (8 - size),
+    the distance of the last cell from bit 63.
+    """
     x = ((x >> _S1) & _M1) | ((x & _M1) << _S1)
     x = ((x >> _S2) & _M2) | ((x & _M2) << _S2)
     x = ((x >> _S4) & _M4) | ((x & _M4) << _S4)

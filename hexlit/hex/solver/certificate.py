@@ -1,7 +1,9 @@
-"""Certificates: the winning strategy of a solved position in a file, for a checker that knows nothing of the solver.
+"""Certificates: the winning strategy of a solved position in a file, for a checker that knows
+nothing of the solver.
 
-The solver's proof becomes claims (`hexlit.hex.solver.strategy`). Its search gives the moves that win and the answers to
-all moves of the other side, virtual connections end it, and cells that it filled in become claims of their own.
+The solver's proof becomes claims (`hexlit.hex.solver.strategy`). Its search gives the moves that
+win and the answers to all moves of the other side, virtual connections end it, and cells that it
+filled in become claims of their own.
 """
 
 import json
@@ -41,17 +43,20 @@ _EDGES = {BLACK: ("top", "bottom"), WHITE: ("left", "right")}
 
 @cache
 def _is_dead(ring: tuple[int, ...]) -> bool:
-    """Whether a cell with these neighbours in order, 1, -1 or 0 (empty), joins nothing, however they are filled."""
+    """Whether a cell with these neighbours in order, 1,
+    -1 or 0 (empty), joins nothing, however they are filled.
+    """
     ways = product(*((colour,) if colour else (1, -1) for colour in ring))
     return all(sum(way[i] != way[i - 1] for i in range(6)) <= 2 for way in ways)
 
 
 class Certificate:
-    """The claims that prove the value of a position; words are in the frame of the winner, whose stones are `own`.
+    """The claims that prove the value of a position; words are in the frame of the winner, whose
+    stones are `own`.
 
     Args:
-        solver: of this board. It searches again what its table has lost, and should use no carriers by stones
-            (`Ingredients(stones=False)`): they tell who wins, but not how.
+        solver: of this board. It searches again what its table has lost, and should use no carriers
+            by stones (`Ingredients(stones=False)`): they tell who wins, but not how.
         cells: int8 `[size*size]`, +1 black, -1 white, 0 empty, nobody connected.
         to_move: +1 or -1.
     """
@@ -114,14 +119,18 @@ class Certificate:
         return number
 
     def _other_loses(self, own: int, opp: int) -> bool:
-        """Whether the other side loses, although it moves; the solver then knows the refutations of its moves."""
+        """Whether the other side loses, although it moves;
+        the solver then knows the refutations of its moves.
+        """
         return self._solver.prove(np.uint64(_turned(opp)), np.uint64(_turned(own))).state == LOST
 
     def _empty(self, own: int, opp: int) -> int:
         return int(self._sides.board) & ~(own | opp)
 
     def _answering(self, own: int, opp: int, answers: list[Answer]) -> int:
-        """An OR of answers to all moves of the other side: those given, and those that the solver found first."""
+        """An OR of answers to all moves of the other side:
+        those given, and those that the solver found first.
+        """
         self._other_loses(own, opp)
         empty = common = self._empty(own, opp)
         kills = {}
@@ -132,8 +141,12 @@ class Certificate:
         for answer in answers:
             common &= answer[0] | self.claims.carriers[answer[1]]
         while (left := common & ~sum(kills)) or not answers:
-            known = self._solver.known_moves(np.uint64(_turned(opp)), np.uint64(_turned(own)), WON).tolist()
-            ways = [((_turned(carrier) & left).bit_count(), _turned(move)) for move, carrier, _ in known]
+            known = self._solver.known_moves(
+                np.uint64(_turned(opp)), np.uint64(_turned(own)), WON
+            ).tolist()
+            ways = [
+                ((_turned(carrier) & left).bit_count(), _turned(move)) for move, carrier, _ in known
+            ]
             ways = [way for way in ways if way[1] & common] or [(0, next(bits_of(left or common)))]
             answers.append(self._moving(own, opp | min(ways)[1]))
             common &= answers[-1][0] | self.claims.carriers[answers[-1][1]]
@@ -141,10 +154,16 @@ class Certificate:
         around = beside(sum(killed)) & own
         return self.claims.either(answers, around, tuple((cell, kills[cell]) for cell in killed))
 
-    def _filled(self, own: int, opp: int, own_moves: bool) -> tuple[int, int, list[tuple[int, ...]]]:
-        """A position filled in as the solver does, and the steps that gave the winner stones: dead or captured ones."""
+    def _filled(
+        self, own: int, opp: int, own_moves: bool
+    ) -> tuple[int, int, list[tuple[int, ...]]]:
+        """A position filled in as the solver does,
+        and the steps that gave the winner stones: dead or captured ones.
+        """
         if own_moves:
-            after_own, after_opp, _, _ = map(int, fill_in(np.uint64(own), np.uint64(opp), self._sides))
+            after_own, after_opp, _, _ = map(
+                int, fill_in(np.uint64(own), np.uint64(opp), self._sides)
+            )
         else:
             turned = fill_in(np.uint64(_turned(opp)), np.uint64(_turned(own)), self._sides)
             after_opp, after_own, _, _ = (_turned(int(word)) for word in turned)
@@ -169,7 +188,9 @@ class Certificate:
             mine = after_own if cell & after_own else 0
             for pair in bits_of(beside(cell) & new & (after_own if mine else ~after_own)):
                 left = empty & ~(cell | pair)
-                if self._dead(cell, own | pair & mine, left) and self._dead(pair, own | cell & mine, left):
+                if self._dead(cell, own | pair & mine, left) and self._dead(
+                    pair, own | cell & mine, left
+                ):
                     return cell, pair
         raise AssertionError("cells filled in without a reason")
 
@@ -180,11 +201,15 @@ class Certificate:
                 around = beside(sum(step)) & (own | sum(map(sum, steps[: steps.index(step)])))
                 claim = self.claims.all[number]
                 kind = DEAD if len(step) == 1 else CAPTURED
-                number = self.claims.add(StrategyClaim(kind, (number,), step, around, claim.one, claim.other))
+                number = self.claims.add(
+                    StrategyClaim(kind, (number,), step, around, claim.one, claim.other)
+                )
         return number
 
     def _dead(self, cell: int, own: int, empty: int) -> bool:
-        """Whether a cell is dead with the stones `own` and these empty cells, all others being the other side's."""
+        """Whether a cell is dead with the stones `own` and these empty cells,
+        all others being the other side's.
+        """
         row, column = divmod(cell.bit_length() - 1, STRIDE)
         size = self._solver.size
         ring: list[int] = []
@@ -200,14 +225,19 @@ class Certificate:
     def write(self, path: Path) -> int:
         """Write the certificate; returns its number of claims.
 
-        The first line is a JSON object: the position, the winner, and the first move if the winner is to move. Every
-        other line is a claim: its kind, its stones, then `ANSWER:PART` and `CELL/REPLY` of an OR, both ends and the
-        parts of an AND, or the part and the cells. Parts are numbers of earlier claims, counted from 0.
+        The first line is a JSON object: the position, the winner, and the first move if the winner
+        is to move. Every other line is a claim: its kind, its stones, then `ANSWER:PART` and
+        `CELL/REPLY` of an OR, both ends and the parts of an AND, or the part and the cells. Parts
+        are numbers of earlier claims, counted from 0.
         """
         used = self.claims.below(self.last)
         number = {claim: place for place, claim in enumerate(used)}
         stones = {name: self._names(self._stones(colour)) for colour, name in _COLOURS.items()}
-        rest = {"to_move": _COLOURS[self.to_move], "winner": _COLOURS[self.winner], "first": self.first}
+        rest = {
+            "to_move": _COLOURS[self.to_move],
+            "winner": _COLOURS[self.winner],
+            "first": self.first,
+        }
         with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
             file.write(json.dumps({"board": self._solver.size, **stones, **rest}) + "\n")
             for claim in map(self.claims.all.__getitem__, used):
@@ -215,7 +245,9 @@ class Certificate:
                 cells = [self._named(cell) for cell in claim.cells]
                 if claim.kind == OR:
                     words = [":".join(answer) for answer in zip(cells, parts, strict=True)]
-                    words += [f"{self._named(cell)}/{self._named(reply)}" for cell, reply in claim.kills]
+                    words += [
+                        f"{self._named(cell)}/{self._named(reply)}" for cell, reply in claim.kills
+                    ]
                 elif claim.kind == AND:
                     words = [self._named(claim.one), self._named(claim.other), *parts]
                 else:
@@ -235,7 +267,9 @@ class Certificate:
             if bit in (TOP, BOTTOM):
                 names.append(_EDGES[self.winner][bit == BOTTOM])
             else:
-                names.append(format_cell(frame_action(row * size + column, self.winner, size), size))
+                names.append(
+                    format_cell(frame_action(row * size + column, self.winner, size), size)
+                )
         return names
 
     def _named(self, word: int) -> str:

@@ -1,24 +1,37 @@
 """Virtual connections: points that one side can connect although the other moves next.
 
-A point is an empty cell or a group of stones. A *full* connection of two points holds even if the other side moves
-first. A *semi* connection holds if its owner moves first. The *carrier* is the set of empty cells that it needs. Larger
-connections are built from smaller ones (Anshelevich, "A hierarchical approach to computer Hex", 2002):
+A point is an empty cell or a group of stones. A *full* connection of two points holds even if the
+other side moves first. A *semi* connection holds if its owner moves first. The *carrier* is the set
+of empty cells that it needs. Larger connections are built from smaller ones (Anshelevich, "A
+hierarchical approach to computer Hex", 2002):
 
-- AND: two fulls x-m and m-y with disjoint carriers make a full x-y if m is a group, and a semi if m is empty.
+- AND: two fulls x-m and m-y with disjoint carriers make a full x-y if m is a group, and a semi if m
+  is empty.
 - OR: semis x-y make a full x-y if their carriers have no cell in common; it needs all of them.
 
-Only connections with one of the two edges at one end are kept, and the other part of an AND is a neighbour or a bridge.
-That finds edge templates and chains of links over the whole board in some tens of microseconds. Every connection found
-is true; other points may be connected, too.
+Only connections with one of the two edges at one end are kept, and the other part of an AND is a
+neighbour or a bridge. That finds edge templates and chains of links over the whole board in some
+tens of microseconds. Every connection found is true; other points may be connected, too.
 
-Everything here looks at a side that connects top to bottom; boards are words as in `hexlit.hex.solver.bitboard`.
+Everything here looks at a side that connects top to bottom; boards are words as in
+`hexlit.hex.solver.bitboard`.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
-from hexlit.hex.solver.bitboard import MAX_SIZE, ONE, RING, STRIDE, ZERO, Words, count, index, lowest
+from hexlit.hex.solver.bitboard import (
+    MAX_SIZE,
+    ONE,
+    RING,
+    STRIDE,
+    ZERO,
+    Words,
+    count,
+    index,
+    lowest,
+)
 
 Counts = npt.NDArray[np.int64]
 
@@ -76,7 +89,9 @@ CONNECTIONS = np.dtype(
         ],
     )
 )
-"""Room for the connections of one side: a kernel takes such a record as one address, which compiles fast."""
+"""Room for the connections of one side:
+a kernel takes such a record as one address, which compiles fast.
+"""
 
 Links = np.record  # of the types above
 ToEdge = np.record
@@ -88,7 +103,12 @@ def new_connections(size: int) -> Connections:
     touch = np.zeros((POINTS, POINTS), bool)
     rows, columns = np.divmod(np.arange(size * size), size)
     for down, right in RING:
-        on_board = (rows + down >= 0) & (rows + down < size) & (columns + right >= 0) & (columns + right < size)
+        on_board = (
+            (rows + down >= 0)
+            & (rows + down < size)
+            & (columns + right >= 0)
+            & (columns + right < size)
+        )
         cells = (rows * STRIDE + columns)[on_board]
         touch[cells, cells + down * STRIDE + right] = True
     return connections_of(touch, POINTS)
@@ -100,7 +120,9 @@ def words(points: npt.NDArray[np.bool_]) -> Words:
 
 
 def connections_of(touch: npt.NDArray[np.bool_], cells: int) -> Connections:
-    """For a graph whose points touch as in `touch`, bool `[64, 64]`; the first `cells` of them are single cells."""
+    """For a graph whose points touch as in `touch`,
+    bool `[64, 64]`; the first `cells` of them are single cells.
+    """
     room: Connections = np.zeros(1, CONNECTIONS)[0]
     links = room.links
     links.beside[:] = words(touch)
@@ -109,7 +131,9 @@ def connections_of(touch: npt.NDArray[np.bool_], cells: int) -> Connections:
     number = np.arange(len(start)) - np.searchsorted(start, start)
     links.bridge_to[:] = -1
     links.bridge_to[start, number] = end
-    links.bridge_over[start, number] = links.beside[start] & links.beside[end] & np.uint64((1 << cells) - 1)
+    links.bridge_over[start, number] = (
+        links.beside[start] & links.beside[end] & np.uint64((1 << cells) - 1)
+    )
     return room
 
 
@@ -145,7 +169,9 @@ def _link(links: Links, start: int, end: int, over: np.uint64) -> None:
 
 @uncounted_device_function
 def _link_over_pairs(links: Links, start: int, end: int, shared: np.uint64) -> None:
-    """Links both ways between points that share the empty cells `shared`, over every two of them."""
+    """Links both ways between points that share the empty cells `shared`,
+    over every two of them.
+    """
     while shared:
         first = lowest(shared)
         shared &= ~first
@@ -159,7 +185,9 @@ def _link_over_pairs(links: Links, start: int, end: int, shared: np.uint64) -> N
 
 @uncounted_kernel
 def find_points(stones: np.uint64, empty: np.uint64, links: Links) -> int:
-    """List the groups of `stones` and the empty cells, with the short links between them; returns how many."""
+    """List the groups of `stones` and the empty cells,
+    with the short links between them; returns how many.
+    """
     beside, around, points = links.beside, links.around, links.point
     groups = 0
     while stones:
@@ -254,7 +282,9 @@ def _drop_larger(carriers: Words, numbers: Counts, point: int, carrier: np.uint6
 
 @uncounted_device_function
 def _add_semi(c: Connections, to: ToEdge, point: int, carrier: np.uint64, queued: int) -> int:
-    """Keep a semi connection and the fulls it makes with up to three others, unless a smaller semi is known."""
+    """Keep a semi connection and the fulls it makes with up to three others,
+    unless a smaller semi is known.
+    """
     full, fulls, semi, semis = to.full, to.fulls, to.semi, to.semis
     if not (_is_new(full, fulls, point, carrier) and _is_new(semi, semis, point, carrier)):
         return queued
@@ -291,8 +321,12 @@ def _add_semi(c: Connections, to: ToEdge, point: int, carrier: np.uint64, queued
 
 
 @uncounted_kernel
-def _connect_to_edge(c: Connections, to: ToEdge, points: int, empty: np.uint64, edge: np.uint64, or_rule: bool) -> None:
-    """Build all connections to an edge; the stones on it are part of it, and `edge` the empty cells beside them."""
+def _connect_to_edge(
+    c: Connections, to: ToEdge, points: int, empty: np.uint64, edge: np.uint64, or_rule: bool
+) -> None:
+    """Build all connections to an edge; the stones on it are part of it,
+    and `edge` the empty cells beside them.
+    """
     links = c.links
     queued = 0
     for i in range(points):
@@ -334,13 +368,18 @@ def _connect_to_edge(c: Connections, to: ToEdge, points: int, empty: np.uint64, 
 
 @uncounted_kernel
 def connect(
-    stones: np.uint64, empty: np.uint64, top: np.uint64, bottom: np.uint64, or_rule: bool, c: Connections
+    stones: np.uint64,
+    empty: np.uint64,
+    top: np.uint64,
+    bottom: np.uint64,
+    or_rule: bool,
+    c: Connections,
 ) -> tuple[int, np.uint64, np.uint64, np.uint64]:
     """The connection of `stones` from top to bottom, as far as it is found: FULL, SEMI or NOTHING.
 
-    Returns that and a carrier of it. For SEMI it also returns the cells common to all semis found, and the
-    union of a few with no more in common. The other side has to play one of the common cells. Without `or_rule` it sees
-    only chains of links.
+    Returns that and a carrier of it. For SEMI it also returns the cells common to all semis found,
+    and the union of a few with no more in common. The other side has to play one of the common
+    cells. Without `or_rule` it sees only chains of links.
     """
     upper, lower = _group(top, stones, c.links), _group(bottom, stones, c.links)
     if upper & bottom:
@@ -384,7 +423,9 @@ def connect(
 
 @uncounted_kernel
 def _few_with(carriers: Words, number: int, first: np.uint64, common: np.uint64) -> np.uint64:
-    """The union of a few of the carriers, `first` included, whose intersection is `common`, that of all."""
+    """The union of a few of the carriers, `first` included,
+    whose intersection is `common`, that of all.
+    """
     shared, union = first, first
     while shared != common:
         best = 0

@@ -1,8 +1,10 @@
-"""The lines of a virtual connection, as people draw it: along stones, over bridges, and the ways of larger templates.
+"""The lines of a virtual connection, as people draw it: along stones, over bridges, and the ways of
+larger templates.
 
-The claims that make up a connection (`hexlit.hex.solver.strategy`) are drawn one by one. An AND leads along its stones.
-The answers of an OR are its ways: two that need a cell each are a bridge; those of a larger template hold together,
-whichever cell the other side takes. So no single cell of the other side cuts the lines of a full connection.
+The claims that make up a connection (`hexlit.hex.solver.strategy`) are drawn one by one. An AND
+leads along its stones. The answers of an OR are its ways: two that need a cell each are a bridge;
+those of a larger template hold together, whichever cell the other side takes. So no single cell of
+the other side cuts the lines of a full connection.
 """
 
 from collections.abc import Iterator
@@ -21,7 +23,9 @@ from hexlit.hex.solver.connection import FULL, SEMI
 TOP, BOTTOM = -1, -2
 """The edges, as the end of a line."""
 STONES, BRIDGE, WAY = "stones", "bridge", "way"
-"""Kinds of lines: along own stones, over a cell of a bridge, and one of several ways of a larger link."""
+"""Kinds of lines: along own stones, over a cell of a bridge,
+and one of several ways of a larger link.
+"""
 
 
 class Line(NamedTuple):
@@ -34,7 +38,9 @@ class Line(NamedTuple):
 
 
 def _draw(claims: strategy.Claims, number: int, kind: str) -> Iterator[tuple[str, int, int]]:
-    """The lines of a claim: kind and both ends, as words; those along its own stones are of `kind`."""
+    """The lines of a claim: kind and both ends,
+    as words; those along its own stones are of `kind`.
+    """
     claim = claims.all[number]
     parts = [claims.all[part] for part in claim.parts]
     if claim.kind == strategy.AND:
@@ -42,7 +48,9 @@ def _draw(claims: strategy.Claims, number: int, kind: str) -> Iterator[tuple[str
         for part in parts:
             reached |= part.one | part.other
         for stone in strategy.bits_of(claim.stones):
-            yield from ((kind, stone, place) for place in strategy.bits_of(claims.joined(stone) & reached))
+            yield from (
+                (kind, stone, place) for place in strategy.bits_of(claims.joined(stone) & reached)
+            )
     elif kind == STONES:
         kind = WAY if any(part.parts for part in parts) else BRIDGE
     for part_number in claim.parts:
@@ -53,10 +61,14 @@ STRENGTHS = {FULL: "full", SEMI: "semi"}
 
 
 class Outlook(NamedTuple):
-    """The best virtual connection found between the edges of one side; cells are `row * size + column`, ascending."""
+    """The best virtual connection found between the edges of one side;
+    cells are `row * size + column`, ascending.
+    """
 
     strength: str
-    """`full`: connected even if the other side moves next; `semi`: by moving next; empty: none was found."""
+    """`full`: connected even if the other side moves next;
+    `semi`: by moving next; empty: none was found.
+    """
     carrier: tuple[int, ...]
     """Empty cells that it needs."""
     must_play: tuple[int, ...]
@@ -64,7 +76,9 @@ class Outlook(NamedTuple):
     key: int | None
     """For a semi: the cell to play."""
     lines: tuple[Line, ...]
-    """Its picture, for a semi after its key. Black connects TOP to BOTTOM; for White these stand for left and right."""
+    """Its picture, for a semi after its key.
+    Black connects TOP to BOTTOM; for White these stand for left and right.
+    """
 
 
 def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:
@@ -76,11 +90,15 @@ def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:
         UsageError: the board is larger than 8x8.
     """
     if not 2 <= size <= MAX_SIZE:
-        raise UsageError(f"virtual connections are shown on boards of 2 to {MAX_SIZE} rows, not {size}")
+        raise UsageError(
+            f"virtual connections are shown on boards of 2 to {MAX_SIZE} rows, not {size}"
+        )
     claims = strategy.Claims(size)
     result = {}
     for colour in (BLACK, WHITE):
-        own, empty = (int(pack(frame_map(cells == stone, colour, size), size)) for stone in (colour, 0))
+        own, empty = (
+            int(pack(frame_map(cells == stone, colour, size), size)) for stone in (colour, 0)
+        )
         kind, carrier, common = claims.connect(own, empty)
 
         def cells_of(word: int, colour: int = colour) -> tuple[int, ...]:
@@ -94,8 +112,14 @@ def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:
             number = claims.connected(own, carrier)
         elif kind == SEMI:
             key, number = claims.connecting(own, carrier) or (None, None)
-        drawn = [] if number is None else sorted(_draw(claims, number, STONES), reverse=True)  # ways, then what is sure
-        lines = {(max(ends), min(ends)): kind for kind, *bits in drawn for ends in [list(map(place, bits))]}
+        drawn = (
+            [] if number is None else sorted(_draw(claims, number, STONES), reverse=True)
+        )  # ways, then what is sure
+        lines = {
+            (max(ends), min(ends)): kind
+            for kind, *bits in drawn
+            for ends in [list(map(place, bits))]
+        }
         result[colour] = Outlook(
             STRENGTHS.get(kind, ""),
             cells_of(carrier),

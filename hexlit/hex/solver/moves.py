@@ -1,11 +1,20 @@
-"""Cells and moves of the solver that need no search: dead, captured, vulnerable and dominated ones."""
+"""Cells and moves of the solver that need no search:
+dead, captured, vulnerable and dominated ones.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
-from hexlit.hex.solver.bitboard import NOT_FIRST_COLUMN, NOT_LAST_COLUMN, STRIDE, ZERO, full_board, lowest
+from hexlit.hex.solver.bitboard import (
+    NOT_FIRST_COLUMN,
+    NOT_LAST_COLUMN,
+    STRIDE,
+    ZERO,
+    full_board,
+    lowest,
+)
 
 # The ring around a cell, in order: direction d and d + 1 are adjacent, d and d + 3 opposite.
 _EAST, _NORTH_EAST, _NORTH, _WEST, _SOUTH_WEST = 0, 1, 2, 3, 4
@@ -58,17 +67,43 @@ def _opposite(direction: int) -> int:
 @inline
 def _ring(cells: np.uint64) -> Ring:
     """The cells whose neighbour in each direction is one of `cells`."""
-    return (_step(cells, 3), _step(cells, 4), _step(cells, 5), _step(cells, 0), _step(cells, 1), _step(cells, 2))
+    return (
+        _step(cells, 3),
+        _step(cells, 4),
+        _step(cells, 5),
+        _step(cells, 0),
+        _step(cells, 1),
+        _step(cells, 2),
+    )
 
 
 @uncounted_device_function
 def _without(own: np.uint64, opp: np.uint64, sides: Edges) -> tuple[Ring, Ring]:
-    """Cells whose neighbour is or can become the mover's, and the opponent's. Beyond an edge lie its owner's stones."""
+    """Cells whose neighbour is or can become the mover's,
+    and the opponent's. Beyond an edge lie its owner's stones.
+    """
     o, p = _ring(own), _ring(opp)
-    right, left = sides.right & ~sides.top, sides.left & ~sides.bottom  # the two corners between edges count as one
+    right, left = (
+        sides.right & ~sides.top,
+        sides.left & ~sides.bottom,
+    )  # the two corners between edges count as one
     return (
-        (~(p[0] | sides.right), ~(p[1] | right), ~p[2], ~(p[3] | sides.left), ~(p[4] | left), ~p[5]),
-        (~o[0], ~(o[1] | sides.top), ~(o[2] | sides.top), ~o[3], ~(o[4] | sides.bottom), ~(o[5] | sides.bottom)),
+        (
+            ~(p[0] | sides.right),
+            ~(p[1] | right),
+            ~p[2],
+            ~(p[3] | sides.left),
+            ~(p[4] | left),
+            ~p[5],
+        ),
+        (
+            ~o[0],
+            ~(o[1] | sides.top),
+            ~(o[2] | sides.top),
+            ~o[3],
+            ~(o[4] | sides.bottom),
+            ~(o[5] | sides.bottom),
+        ),
     )
 
 
@@ -87,10 +122,11 @@ def _given(ring: Ring, direction: int, value: np.uint64) -> Ring:
 
 @uncounted_device_function
 def _live(mine: Ring, theirs: Ring) -> np.uint64:
-    """The cells around which colours can alternate at least four times: two sides that only the cell connects.
+    """The cells around which colours can alternate at least four times: two sides that only the
+    cell connects.
 
-    All cells are tested at once. An alternating sequence of 1, 2, 3, 4 neighbours found so far can end in the mover's
-    colour around the cells `a`, and in the opponent's around the cells `b`.
+    All cells are tested at once. An alternating sequence of 1, 2, 3, 4 neighbours found so far can
+    end in the mover's colour around the cells `a`, and in the opponent's around the cells `b`.
     """
     a1, b1 = ZERO, ZERO
     a2, b2 = ZERO, ZERO
@@ -110,7 +146,9 @@ def _live(mine: Ring, theirs: Ring) -> np.uint64:
 
 @uncounted_device_function
 def _dead_given(mine: Ring, theirs: Ring, direction: int, owner: np.uint64) -> np.uint64:
-    """The cells that are dead once the neighbour in a direction is the mover's (`owner` all ones) or the opponent's."""
+    """The cells that are dead once the neighbour in a direction
+    is the mover's (`owner` all ones) or the opponent's.
+    """
     return ~_live(_given(mine, direction, owner), _given(theirs, direction, ~owner))
 
 
@@ -127,11 +165,13 @@ def _pair(mine: Ring, theirs: Ring, empty: np.uint64, owner: np.uint64) -> np.ui
 
 
 @uncounted_kernel
-def fill_in(own: np.uint64, opp: np.uint64, sides: Edges) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+def fill_in(
+    own: np.uint64, opp: np.uint64, sides: Edges
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Give captured cells to their owners and dead cells to the opponent, until there are none.
 
-    The winner stays the same. Returns the stones of both sides, and the captured cells that each got: the winner's
-    strategy needs its own.
+    The winner stays the same. Returns the stones of both sides, and the captured cells that each
+    got: the winner's strategy needs its own.
     """
     own_captured, opp_captured = ZERO, ZERO
     while True:
@@ -154,12 +194,15 @@ def fill_in(own: np.uint64, opp: np.uint64, sides: Edges) -> tuple[np.uint64, np
 
 
 @uncounted_kernel
-def inferior_moves(own: np.uint64, opp: np.uint64, must: np.uint64, sides: Edges) -> tuple[np.uint64, np.uint64]:
+def inferior_moves(
+    own: np.uint64, opp: np.uint64, must: np.uint64, sides: Edges
+) -> tuple[np.uint64, np.uint64]:
     """The moves of `must` that need no search, and the opponent's replies that refute some of them.
 
-    A move is *vulnerable* when a reply kills it: it wins only if another move does. It is *dominated* when another
-    move would kill its cell: that one wins if it does, and is kept (a move outside `must` loses anyway). If all moves
-    that are left lose, the dropped moves lose, too, against the union of the strategies found and the replies.
+    A move is *vulnerable* when a reply kills it: it wins only if another move does. It is
+    *dominated* when another move would kill its cell: that one wins if it does, and is kept (a move
+    outside `must` loses anyway). If all moves that are left lose, the dropped moves lose, too,
+    against the union of the strategies found and the replies.
     """
     empty = sides.board & ~(own | opp)
     mine, theirs = _without(own, opp, sides)

@@ -1,10 +1,12 @@
-"""The order of the moves that the solver searches: two-distances and patterns, weighed by a small learned function.
+"""The order of the moves that the solver searches: two-distances and patterns, weighed by a small
+learned function.
 
-Two-distance counts the moves that link a cell to an edge when the other side may take the better of two ways
-(van Rijswijck 2002). A move is described by a handful of *tuples* (Lucas 2008): the colours of its neighbours as one
-number, the colours of its bridges' ends as another, its distances to the edges, and so on. Every value of a tuple has a
-row of 32 learned weights; their sum, rectified, gives the score. The weights come from positions of 6×6 to 8×8 whose
-winning move the solver had found (`examples/solver_order.py`); they decide what is tried first, never what is true.
+Two-distance counts the moves that link a cell to an edge when the other side may take the better of
+two ways (van Rijswijck 2002). A move is described by a handful of *tuples* (Lucas 2008): the
+colours of its neighbours as one number, the colours of its bridges' ends as another, its distances
+to the edges, and so on. Every value of a tuple has a row of 32 learned weights; their sum,
+rectified, gives the score. The weights come from positions of 6×6 to 8×8 whose winning move the
+solver had found (`examples/solver_order.py`); they decide what is tried first, never what is true.
 """
 
 from functools import cache
@@ -41,15 +43,23 @@ _OWN_SIDE, _OTHER_SIDE = _CELLS, _CELLS + 1  # beyond the edges; a corner counts
 _COLOURS = 3  # empty, the mover's, the opponent's
 _LEVELS = 6  # of a detour
 _STEPS = 4  # of a distance
-_LESS = 2.5  # taken from the score of a move that is not likely by the prior, and again if it is not even possible
+# taken from the score of a move that is not likely by the prior, and again if it is not even
+# possible
+_LESS = 2.5
 
 Prior = tuple[np.uint64, np.uint64]
 """The likely moves of a position, and all that are possible."""
 
 TUPLES = (
     *(_COLOURS**6, _COLOURS**6),  # colours of the neighbours, and of the ends of the bridges
-    *(1 << 6, 1 << 6, 1 << 6, 1 << 6),  # which of either lie on a shortest way of the mover, and of the opponent
-    _LEVELS * _LEVELS,  # how much longer the shortest ways over the cell are than those over the board
+    *(
+        1 << 6,
+        1 << 6,
+        1 << 6,
+        1 << 6,
+    ),  # which of either lie on a shortest way of the mover, and of the opponent
+    _LEVELS
+    * _LEVELS,  # how much longer the shortest ways over the cell are than those over the board
     *(_STEPS * _STEPS, _STEPS * _STEPS),  # distances to the mover's edges, and to the opponent's
     _STEPS * _STEPS,  # rows and columns to the nearest edges
 )
@@ -62,7 +72,9 @@ UNITS = 32
 class Weights(NamedTuple):
     """The learned function: score = output · max(0, bias + one row for each tuple)."""
 
-    rows: npt.NDArray[np.float32]  # [sum(TUPLES), 32], those of a tuple after those of the one before
+    rows: npt.NDArray[
+        np.float32
+    ]  # [sum(TUPLES), 32], those of a tuple after those of the one before
     bias: npt.NDArray[np.float32]  # [32]
     output: npt.NDArray[np.float32]  # [32]
 
@@ -79,14 +91,22 @@ ORDERING = np.dtype(
         np.record,
         [
             ("board_size", np.int64),
-            ("around", np.int64, (_CELLS, 12)),  # a cell's neighbours and ends of bridges; 64 and 65 beyond the edges
+            (
+                "around",
+                np.int64,
+                (_CELLS, 12),
+            ),  # a cell's neighbours and ends of bridges; 64 and 65 beyond the edges
             ("first", np.int64, len(TUPLES)),  # the first row of each tuple
             ("rows", np.float32, (sum(TUPLES), UNITS)),  # the weights
             ("bias", np.float32, UNITS),
             ("output", np.float32, UNITS),
             ("colour", np.int64, _CELLS + 2),  # of each cell
             ("distance", np.int64, (4, _CELLS)),
-            ("detour", np.int64, (2, _CELLS + 2)),  # shortest way of a side over the cell, less the shortest of all
+            (
+                "detour",
+                np.int64,
+                (2, _CELLS + 2),
+            ),  # shortest way of a side over the cell, less the shortest of all
             ("tuples", np.int64, (_CELLS, len(TUPLES))),  # of each move
             ("scores", np.float32, _CELLS),
             ("moves", np.uint64, _CELLS),  # the best first
@@ -120,7 +140,14 @@ def _beside_two(cells: np.uint64) -> np.uint64:
     """Every cell beside at least two of `cells`; may reach outside a board smaller than 8×8."""
     east, west = cells & NOT_LAST_COLUMN, cells & NOT_FIRST_COLUMN
     some, two = ZERO, ZERO
-    for side in (cells << _EIGHT, cells >> _EIGHT, east << ONE, east >> _SEVEN, west >> ONE, west << _SEVEN):
+    for side in (
+        cells << _EIGHT,
+        cells >> _EIGHT,
+        east << ONE,
+        east >> _SEVEN,
+        west >> ONE,
+        west << _SEVEN,
+    ):
         two |= some & side
         some |= side
     return two
@@ -128,7 +155,9 @@ def _beside_two(cells: np.uint64) -> np.uint64:
 
 @uncounted_kernel
 def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.uint64:
-    """The empty cells that would be linked to `edge` by a stone there, if every link had its pair of cells free."""
+    """The empty cells that would be linked to `edge` by a stone there,
+    if every link had its pair of cells free.
+    """
     reached = flood(edge, stones)
     while True:
         border = (neighbours(reached) | edge) & empty
@@ -140,8 +169,12 @@ def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.u
 
 
 @uncounted_kernel
-def _distances(stones: np.uint64, empty: np.uint64, edge: np.uint64, side: int, o: Ordering) -> None:
-    """The number of moves of `stones` elsewhere, bridging, that link each cell to `edge`, one side of the board."""
+def _distances(
+    stones: np.uint64, empty: np.uint64, edge: np.uint64, side: int, o: Ordering
+) -> None:
+    """The number of moves of `stones` elsewhere, bridging,
+    that link each cell to `edge`, one side of the board.
+    """
     for cell in range(_CELLS):
         o.distance[side, cell] = _FAR
     for d in range(_FAR):
@@ -157,8 +190,12 @@ def _distances(stones: np.uint64, empty: np.uint64, edge: np.uint64, side: int, 
 
 
 @uncounted_kernel
-def describe(own: np.uint64, opp: np.uint64, empty: np.uint64, candidates: np.uint64, o: Ordering) -> int:
-    """Write the moves `candidates` to `o.moves` in the order of the cells, and their tuples; returns how many."""
+def describe(
+    own: np.uint64, opp: np.uint64, empty: np.uint64, candidates: np.uint64, o: Ordering
+) -> int:
+    """Write the moves `candidates` to `o.moves` in the order of the cells,
+    and their tuples; returns how many.
+    """
     other, other_empty = transpose(opp), transpose(empty)
     top = np.uint64((ONE << np.uint64(o.board_size)) - ONE)
     bottom = top << (_EIGHT * np.uint64(o.board_size - 1))
@@ -174,7 +211,10 @@ def describe(own: np.uint64, opp: np.uint64, empty: np.uint64, candidates: np.ui
         free = empty & place != ZERO
         detour[0, cell] = distance[0, cell] + distance[1, cell] if free else 4 * _FAR
         detour[1, cell] = distance[2, cell] + distance[3, cell] if free else 4 * _FAR
-        shortest, other_shortest = min(shortest, detour[0, cell]), min(other_shortest, detour[1, cell])
+        shortest, other_shortest = (
+            min(shortest, detour[0, cell]),
+            min(other_shortest, detour[1, cell]),
+        )
     for cell in range(_CELLS):
         detour[0, cell] -= shortest
         detour[1, cell] -= other_shortest
@@ -201,17 +241,33 @@ def _describe(cell: int, number: int, o: Ordering) -> None:
         o.tuples[number, 2 + ends], o.tuples[number, 4 + ends] = mine, theirs
     longest, farthest, distance, last = _LEVELS - 1, _STEPS - 1, o.distance, o.board_size - 1
     row, column = cell // STRIDE, cell % STRIDE
-    o.tuples[number, 6] = min(o.detour[0, cell], longest) * _LEVELS + min(o.detour[1, cell], longest)
-    o.tuples[number, 7] = min(distance[0, cell], farthest) * _STEPS + min(distance[1, cell], farthest)
-    o.tuples[number, 8] = min(distance[2, cell], farthest) * _STEPS + min(distance[3, cell], farthest)
-    o.tuples[number, 9] = min(row, last - row, farthest) * _STEPS + min(column, last - column, farthest)
+    o.tuples[number, 6] = min(o.detour[0, cell], longest) * _LEVELS + min(
+        o.detour[1, cell], longest
+    )
+    o.tuples[number, 7] = min(distance[0, cell], farthest) * _STEPS + min(
+        distance[1, cell], farthest
+    )
+    o.tuples[number, 8] = min(distance[2, cell], farthest) * _STEPS + min(
+        distance[3, cell], farthest
+    )
+    o.tuples[number, 9] = min(row, last - row, farthest) * _STEPS + min(
+        column, last - column, farthest
+    )
 
 
 @uncounted_kernel
-def order(own: np.uint64, opp: np.uint64, empty: np.uint64, candidates: np.uint64, prior: Prior, o: Ordering) -> int:
+def order(
+    own: np.uint64,
+    opp: np.uint64,
+    empty: np.uint64,
+    candidates: np.uint64,
+    prior: Prior,
+    o: Ordering,
+) -> int:
     """Write the cells of `candidates` to `o.moves`, the best first, and return their number.
 
-    Moves that are not likely by the prior have lower scores, and those that are not even possible still lower ones.
+    Moves that are not likely by the prior have lower scores, and those that are not even possible
+    still lower ones.
     """
     number = describe(own, opp, empty, candidates, o)
     moves, scores = o.moves, o.scores

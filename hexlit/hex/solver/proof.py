@@ -1,28 +1,32 @@
 """Proving the value of a Hex position: depth-first proof-number search with carriers.
 
-This is df-pn (Nagai 2002) in the form of Arneson, Hayward and Henderson ("Solving Hex: beyond humans", 2010) for Hex.
-The most proving position is searched next, few replies at a time (*widening*). The choice between them is by disproof
-numbers, which count the more, the lower a move's score is. Virtual connections end most branches.
-Every result comes with its *carrier*, the empty cells that the winner's strategy uses. When a move is refuted, every
-move outside the refutation's carrier is refuted, too. So the moves still to be tried, the *must-play* region, shrink to
-its cells (Hayward et al., "Solving 7×7 Hex: Virtual connections and game-state reduction", 2003). Once none is left the
-mover has lost, and the union of the carriers proves it.
+This is df-pn (Nagai 2002) in the form of Arneson, Hayward and Henderson ("Solving Hex: beyond
+humans", 2010) for Hex. The most proving position is searched next, few replies at a time
+(*widening*). The choice between them is by disproof numbers, which count the more, the lower a
+move's score is. Virtual connections end most branches. Every result comes with its *carrier*, the
+empty cells that the winner's strategy uses. When a move is refuted, every move outside the
+refutation's carrier is refuted, too. So the moves still to be tried, the *must-play* region, shrink
+to its cells (Hayward et al., "Solving 7×7 Hex: Virtual connections and game-state reduction",
+2003). Once none is left the mover has lost, and the union of the carriers proves it.
 
-Cells that cannot matter are filled in first (`hexlit.hex.solver.moves`); only filled positions are searched and
-remembered. Adding the cells that the winner captured turns a carrier into one of the position itself.
+Cells that cannot matter are filled in first (`hexlit.hex.solver.moves`); only filled positions are
+searched and remembered. Adding the cells that the winner captured turns a carrier into one of the
+position itself.
 
-A carrier proves more than its position: the same stones win wherever its cells are free of the other side. So a
-position that is new is first compared with the carriers known for the stones of either side.
+A carrier proves more than its position: the same stones win wherever its cells are free of the
+other side. So a position that is new is first compared with the carriers known for the stones of
+either side.
 
-Threads search the same position with one table. Each sees the paths of the others, keeps away from the moves that they
-are searching where others are about as good, and leaves a position that another has solved, as in Pawlewicz and
-Hayward, "Scalable parallel DFPN search" (2013).
+Threads search the same position with one table. Each sees the paths of the others, keeps away from
+the moves that they are searching where others are about as good, and leaves a position that another
+has solved, as in Pawlewicz and Hayward, "Scalable parallel DFPN search" (2013).
 
-The order of the moves may also follow a *prior*, the policy of a network. A search asks for that of a position once it
-has cost some nodes, and ends; its caller stores the prior in the table, and begins again.
+The order of the moves may also follow a *prior*, the policy of a network. A search asks for that of
+a position once it has cost some nodes, and ends; its caller stores the prior in the table, and
+begins again.
 
-Boards are words as in `hexlit.hex.solver.bitboard`, always in the mover's frame: `own` connects top to bottom, and the
-position after a move is seen with row and column exchanged.
+Boards are words as in `hexlit.hex.solver.bitboard`, always in the mover's frame: `own` connects top
+to bottom, and the position after a move is seen with row and column exchanged.
 """
 
 from typing import Any, NamedTuple
@@ -57,9 +61,14 @@ NO_PLY = _MOST_CELLS + 1
 
 _FIRST_MOVES = 1  # searched at once, besides a share of the others
 _SHARE_OF_MOVES = 0.25
-_KEPT_AWAY = 1.0  # share that each thread which searches a move adds to its disproof number for the others
+_KEPT_AWAY = (
+    1.0  # share that each thread which searches a move adds to its disproof number for the others
+)
 _SLACK = 0.1  # a move is left when its disproof number passes that of the next best by this share
-_BIAS, _BIAS_WITH_PRIOR = 0.1, 0.3  # shares that each point of score less adds to a move's disproof number
+_BIAS, _BIAS_WITH_PRIOR = (
+    0.1,
+    0.3,
+)  # shares that each point of score less adds to a move's disproof number
 _COSTLY = 1_000  # nodes of a position before a prior is asked for
 
 
@@ -117,27 +126,38 @@ MOVE = np.dtype(
 
 
 class Work(NamedTuple):
-    """Data of the kernels: the board, what the threads share, and the working space of one of them."""
+    """Data of the kernels: the board, what the threads share,
+    and the working space of one of them.
+    """
 
     size: int
     edges: Edges
     spare: np.uint64  # see `hexlit.hex.solver.bitboard.rotate`
     use: Ingredients
     table: ProofTable
-    paths: Words  # [threads, 66, 2]: the positions under way, by ply; two words of 0 where there is none
-    left: npt.NDArray[np.int64]  # [threads]: ply of a position that another thread has solved, else NO_PLY
+    # [threads, 66, 2]: the positions under way, by ply; two words of 0 where there is none
+    paths: Words
+    left: npt.NDArray[
+        np.int64
+    ]  # [threads]: ply of a position that another thread has solved, else NO_PLY
     thread: int
     connections: Connections
     frame: Any  # FRAME [65], one per ply
     move: Any  # MOVE [65, 64]
     ordering: Ordering
-    nodes: npt.NDArray[np.int64]  # [2]: positions judged so far, and the number at which the search gives up
-    asked: Words  # [3]: 0 without priors, 1 with them, 2 if the search asks for that of a position; and its words
+    nodes: npt.NDArray[
+        np.int64
+    ]  # [2]: positions judged so far, and the number at which the search gives up
+    # [3]: 0 without priors, 1 with them, 2 if the search asks for that of a position; and its words
+    asked: Words
 
 
 def new_works(size: int, table: ProofTable, use: Ingredients, threads: int) -> list[Work]:
     """The room of each thread to search boards of `size` with one `table`."""
-    paths, left = np.zeros((threads, _MOST_CELLS + 2, 2), np.uint64), np.full(threads, NO_PLY, np.int64)
+    paths, left = (
+        np.zeros((threads, _MOST_CELLS + 2, 2), np.uint64),
+        np.full(threads, NO_PLY, np.int64),
+    )
     return [
         Work(
             size=size,
@@ -161,10 +181,11 @@ def new_works(size: int, table: ProofTable, use: Ingredients, threads: int) -> l
 
 @inline
 def _judge(own: np.uint64, opp: np.uint64, ply: int, w: Work) -> Knowledge:
-    """The winner of a position by virtual connections, or the moves that the mover must choose from.
+    """The winner of a position by virtual connections, or the moves that the mover must choose
+    from.
 
-    The mover's own connections are built at the root only. Deeper, the move before has met all of them, and the few
-    that are found cost more than they save.
+    The mover's own connections are built at the root only. Deeper, the move before has met all of
+    them, and the few that are found cost more than they save.
     """
     sides = w.edges
     empty = sides.board & ~(own | opp)
@@ -178,14 +199,18 @@ def _judge(own: np.uint64, opp: np.uint64, ply: int, w: Work) -> Knowledge:
     if result != NOTHING and w.use.must_play:
         must, proof = transpose(common), transpose(union)
     if ply == 0 or not w.use.must_play:
-        result, carrier, common, union = connect(own, empty, sides.top, sides.bottom, w.use.or_rule, w.connections)
+        result, carrier, common, union = connect(
+            own, empty, sides.top, sides.bottom, w.use.or_rule, w.connections
+        )
         if result != NOTHING:
             return solved(WON, carrier)
     return Knowledge(UNSOLVED, 1, 1, must, proof)
 
 
 @inline
-def _fill_in(own: np.uint64, opp: np.uint64, w: Work) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+def _fill_in(
+    own: np.uint64, opp: np.uint64, w: Work
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     if w.use.fill_in:
         return fill_in(own, opp, w.edges)
     return own, opp, ZERO, ZERO
@@ -198,8 +223,12 @@ def _width(moves: int, w: Work) -> int:
 
 
 @inline
-def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: int, w: Work) -> Knowledge:
-    """Begin the search of a filled position in frame `ply`; its state is _READY unless enough is known already."""
+def _begin(
+    own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: int, w: Work
+) -> Knowledge:
+    """Begin the search of a filled position in frame `ply`;
+    its state is _READY unless enough is known already.
+    """
     start = w.nodes[0]
     seen, known = look_up(w.table, own, opp, w.spare, w.use.stones)
     if not seen:
@@ -243,7 +272,9 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
     """Take in the knowledge of the position after move `i` of frame `ply`; the move may win."""
     frame, move = w.frame[ply], w.move[ply, i]
     if reply.state == LOST:
-        return Knowledge(WON, 0, 0, transpose(reply.cells | move.opp_captured) | move.cell, move.cell)
+        return Knowledge(
+            WON, 0, 0, transpose(reply.cells | move.opp_captured) | move.cell, move.cell
+        )
     if reply.state == WON:
         carrier = transpose(reply.cells | move.own_captured)
         move.refuted = True
@@ -254,10 +285,17 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
 
 
 @uncounted_kernel
-def _leave(paths: Words, left: npt.NDArray[np.int64], thread: int, ply: int, is_solved: bool) -> None:
-    """Take a position off the path of a thread; if it is solved, the others that search it are told."""
+def _leave(
+    paths: Words, left: npt.NDArray[np.int64], thread: int, ply: int, is_solved: bool
+) -> None:
+    """Take a position off the path of a thread;
+    if it is solved, the others that search it are told.
+    """
     for other in range(len(left)):
-        same = paths[other, ply, 0] == paths[thread, ply, 0] and paths[other, ply, 1] == paths[thread, ply, 1]
+        same = (
+            paths[other, ply, 0] == paths[thread, ply, 0]
+            and paths[other, ply, 1] == paths[thread, ply, 1]
+        )
         if is_solved and same and other != thread and ply < left[other]:
             left[other] = ply
     paths[thread, ply, 0], paths[thread, ply, 1] = ZERO, ZERO
@@ -274,7 +312,9 @@ def _others_at(paths: Words, thread: int, ply: int, own: np.uint64, opp: np.uint
 
 @inline
 def _read(ply: int, w: Work) -> tuple[Knowledge, bool]:
-    """Look up the moves of a frame that has just begun, or that another thread searches, too; tells the latter."""
+    """Look up the moves of a frame that has just begun,
+    or that another thread searches, too; tells the latter.
+    """
     frame, known = w.frame[ply], Knowledge(_READY, 1, 1, ZERO, ZERO)
     fresh = frame.chosen < 0
     shared = _others_at(w.paths, w.thread, ply, frame.own, frame.opp) > 0
@@ -340,7 +380,12 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
         # The rest of the must-play region are moves that need no search.
         return solved(LOST, frame.proof), 0, 0
     total = min(total, INFINITE - 1)
-    if least >= frame.most_phi or total >= frame.most_delta or w.nodes[0] >= w.nodes[1] or w.left[w.thread] < ply:
+    if (
+        least >= frame.most_phi
+        or total >= frame.most_delta
+        or w.nodes[0] >= w.nodes[1]
+        or w.left[w.thread] < ply
+    ):
         return Knowledge(UNSOLVED, least, total, frame.must, frame.proof), 0, 0
     frame.chosen = best
     move = w.move[ply, best]
@@ -365,7 +410,15 @@ def prove(own: np.uint64, opp: np.uint64, w: Work) -> Knowledge:
             entering = False
         elif ending:
             frame = w.frame[ply]
-            keep(w.table, frame.own, frame.opp, w.spare, known, w.nodes[0] - frame.start, w.use.stones)
+            keep(
+                w.table,
+                frame.own,
+                frame.opp,
+                w.spare,
+                known,
+                w.nodes[0] - frame.start,
+                w.use.stones,
+            )
             _leave(w.paths, w.left, w.thread, ply, known.state != UNSOLVED)
             ending = False
         elif known.state == _READY:
@@ -393,20 +446,32 @@ def store_prior(prior: Prior, w: Work) -> None:
     It is the row of a full board, or of one on which both sides have the same cells.
     """
     _, own, opp = w.asked
-    store(w.table.positions, own | opp, w.edges.board & ~own, w.spare, Knowledge(UNSOLVED, 1, 1, *prior), _COSTLY)
+    store(
+        w.table.positions,
+        own | opp,
+        w.edges.board & ~own,
+        w.spare,
+        Knowledge(UNSOLVED, 1, 1, *prior),
+        _COSTLY,
+    )
 
 
 @uncounted_kernel
-def known_moves(own: np.uint64, opp: np.uint64, cells: np.uint64, state: int, w: Work, found: Words) -> int:
+def known_moves(
+    own: np.uint64, opp: np.uint64, cells: np.uint64, state: int, w: Work, found: Words
+) -> int:
     """The moves of `cells` after which the other side is known to be in `state`; returns how many.
 
-    `found` [64, 3] gets each move, the carrier of the winner, and the nodes that the position after it has cost.
+    `found` [64, 3] gets each move, the carrier of the winner, and the nodes that the position after
+    it has cost.
     """
     number = 0
     while cells:
         cell = lowest(cells)
         cells &= ~cell
-        own_after, opp_after, own_captured, opp_captured = _fill_in(transpose(opp), transpose(own | cell), w)
+        own_after, opp_after, own_captured, opp_captured = _fill_in(
+            transpose(opp), transpose(own | cell), w
+        )
         seen, known = look_up(w.table, own_after, opp_after, w.spare, w.use.stones)
         if seen and known.state == state:
             captured = own_captured if state == WON else opp_captured

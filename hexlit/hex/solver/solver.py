@@ -10,8 +10,27 @@ import numpy.typing as npt
 from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.jit import over_slices
-from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, full_board, lowest, pack, transpose, unpack
-from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, known_moves, new_works, prove, store_prior
+from hexlit.hex.solver.bitboard import (
+    MAX_SIZE,
+    STRIDE,
+    Words,
+    flood,
+    full_board,
+    lowest,
+    pack,
+    transpose,
+    unpack,
+)
+from hexlit.hex.solver.proof import (
+    EVERYTHING,
+    NO_PLY,
+    Ingredients,
+    Work,
+    known_moves,
+    new_works,
+    prove,
+    store_prior,
+)
 from hexlit.hex.solver.table import (
     COLUMNS,
     LOST,
@@ -36,12 +55,19 @@ _ROWS = {2: 1 << 4, 3: 1 << 8, 4: 1 << 12, 5: 1 << 14, 6: 1 << 18}
 """Enough for all openings; larger boards have 2**22."""
 _FIRST_ROWS = 1 << 12
 _TABLE_GROWTH = 4
-"""A table begins small and grows this many times when half of it may be in use: fresh memory costs time, too."""
+"""A table begins small and grows this many times when half of it may be in use:
+fresh memory costs time, too.
+"""
 _UNLIMITED = np.iinfo(np.int64).max
-_SHARES = 0.4, 0.05  # of the best move's probability, that a move must have to be likely, and to be possible
+_SHARES = (
+    0.4,
+    0.05,
+)  # of the best move's probability, that a move must have to be likely, and to be possible
 
 Policy = Callable[[npt.NDArray[np.int8]], npt.NDArray[np.float32]]
-"""A position int8 `[size*size]` in the mover's frame, +1 the mover -> probabilities of the moves `[size*size]`."""
+"""A position int8 `[size*size]` in the mover's frame,
++1 the mover -> probabilities of the moves `[size*size]`.
+"""
 
 
 @dataclass(frozen=True)
@@ -58,18 +84,23 @@ class Solution:
 class ExactSolver(Guarded):
     """Solves positions of one board size; its proofs are kept for the next call.
 
-    Threads may share a solver: their calls wait for each other. Only `stop`, `nodes` and `progress` answer at once.
+    Threads may share a solver: their calls wait for each other. Only `stop`, `nodes` and `progress`
+    answer at once.
 
     Args:
-        size: rows and columns, 2 to 8. All openings of 5×5 are solved at once, those of 6×6 in less than a second, of
-            7×7 in half a minute or so; some single openings of 8×8 take as long, others far longer.
-        rows: of the transposition table, 64 bytes each, which begins small; by default enough for all openings
-            up to 7×7.
-        threads: that search one position with one table. One thread always judges the same number of positions.
+        size: rows and columns, 2 to 8. All openings of 5×5 are solved at once, those of 6×6 in less
+            than a second, of 7×7 in half a minute or so; some single openings of 8×8 take as long,
+            others far longer.
+        rows: of the transposition table, 64 bytes each, which begins small; by default enough for
+            all openings up to 7×7.
+        threads: that search one position with one table. One thread always judges the same number
+            of positions.
         use: methods of the search; leave some out to measure their worth.
     """
 
-    def __init__(self, size: int, rows: int | None = None, threads: int = 1, use: Ingredients = EVERYTHING) -> None:
+    def __init__(
+        self, size: int, rows: int | None = None, threads: int = 1, use: Ingredients = EVERYTHING
+    ) -> None:
         check_numbers(f"[2, {MAX_SIZE}]", size=size)
         check_numbers("[16, inf)", rows=rows)
         check_numbers("[1, inf)", threads=threads)
@@ -80,15 +111,21 @@ class ExactSolver(Guarded):
         self.alone = 4_000
         """Nodes of one thread before the others join in: most positions need no more."""
         self.policy: Policy | None = None
-        """Of a network, asked for costly positions. It decides what is tried first, never what is true."""
+        """Of a network, asked for costly positions.
+        It decides what is tried first, never what is true.
+        """
         self._most_rows = _ROWS.get(size, 1 << 22) if rows is None else rows // 4 * 4
-        self._stored = 0  # positions judged in all calls: at least the rows of the table that are in use
+        self._stored = (
+            0  # positions judged in all calls: at least the rows of the table that are in use
+        )
         self._before = 0  # positions judged in this call, up to the present search
         self._node_limit = _UNLIMITED
         self._works = new_works(size, new_table(min(self._most_rows, _FIRST_ROWS)), use, threads)
 
     @in_turn
-    def solve(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> Solution:
+    def solve(
+        self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
+    ) -> Solution:
         """The winner and every winning move.
 
         Args:
@@ -110,7 +147,8 @@ class ExactSolver(Guarded):
         left = np.flatnonzero(self._grid(~(own | opp), to_move)).tolist()
         moves = len(left)
         self.progress = 0, moves
-        # First a pass, since no move is worse: if it wins, all moves do; if not, only moves in its refutation can.
+        # First a pass, since no move is worse: if it wins, all moves do; if not, only moves in its
+        # refutation can.
         known = self.prove(other, np.uint64(transpose(own)))
         if known.state == LOST:
             wins, left = left, []
@@ -128,7 +166,9 @@ class ExactSolver(Guarded):
         winner = to_move if wins else -to_move
         return Solution(winner, tuple(wins), self.nodes, time.perf_counter() - start)
 
-    def wins(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> bool:
+    def wins(
+        self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
+    ) -> bool:
         """Whether the side to move wins; as `solve`, but stops at the first winning move."""
         return self.proof(cells, to_move, node_limit)[0]
 
@@ -136,7 +176,9 @@ class ExactSolver(Guarded):
     def proof(
         self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
     ) -> tuple[bool, npt.NDArray[np.bool_]]:
-        """Whether the side to move wins, and the carrier of the winner, bool `[size*size]`: empty cells it needs."""
+        """Whether the side to move wins, and the carrier of the winner,
+        bool `[size*size]`: empty cells it needs.
+        """
         own, opp = self._frame(cells, to_move)
         over = self._finished(own, opp)
         if over:
@@ -146,8 +188,12 @@ class ExactSolver(Guarded):
         return known.state == WON, self._grid(known.cells, to_move)
 
     @in_turn
-    def winning_move(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> int | None:
-        """One winning cell of an undecided position, the first that was proved; None in a lost one. See `solve`."""
+    def winning_move(
+        self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
+    ) -> int | None:
+        """One winning cell of an undecided position,
+        the first that was proved; None in a lost one. See `solve`.
+        """
         own, opp = self._frame(cells, to_move)
         self._begin(node_limit)
         known = self.prove(own, opp)
@@ -166,7 +212,8 @@ class ExactSolver(Guarded):
 
     @in_turn
     def costs(self, cells: npt.NDArray[np.int8], to_move: int) -> npt.NDArray[np.int64]:
-        """Nodes that refuting each move of a lost position has cost in the calls so far, `[size*size]`.
+        """Nodes that refuting each move of a lost position has cost in the calls so far,
+        `[size*size]`.
 
         A move that the refutation of another one refutes has cost nothing.
         """
@@ -185,14 +232,18 @@ class ExactSolver(Guarded):
         """Take over rows of another solver's table for boards of this size.
 
         Raises:
-            UsageError: they are no such rows. A changed bit shows as a position that does not fit the board, if it is
-                not one of a stone.
+            UsageError: they are no such rows. A changed bit shows as a position that does not fit
+                the board, if it is not one of a stone.
         """
         if rows.ndim != 2 or rows.shape[1] != COLUMNS or rows.dtype != np.uint64:
-            raise UsageError(f"a table of shape {rows.shape} and type {rows.dtype}: not one of this solver")
+            raise UsageError(
+                f"a table of shape {rows.shape} and type {rows.dtype}: not one of this solver"
+            )
         own, opp = positions_in(rows)
         if (own & opp).any() or ((own | opp) & ~full_board(self.size)).any():
-            raise UsageError(f"a table that is damaged, or of a board of more than {self.size} rows")
+            raise UsageError(
+                f"a table that is damaged, or of a board of more than {self.size} rows"
+            )
         self._grow(ProofTable(rows, np.zeros((1, 1, 2), np.uint64)), len(rows))
         self._stored += len(rows)
 
@@ -204,7 +255,9 @@ class ExactSolver(Guarded):
         self._stored = 0
 
     def stop(self) -> None:
-        """End the call under way in another thread, which raises `UnsolvedError`; its proofs are kept."""
+        """End the call under way in another thread,
+        which raises `UnsolvedError`; its proofs are kept.
+        """
         self._node_limit = 0
         self._limit(0)
 
@@ -216,7 +269,9 @@ class ExactSolver(Guarded):
     def _frame(self, cells: npt.NDArray[np.int8], to_move: int) -> tuple[np.uint64, np.uint64]:
         board = np.asarray(cells)
         if board.shape != (self.size * self.size,):
-            raise UsageError(f"cells of shape {board.shape} do not fit: the solver wants ({self.size * self.size},)")
+            raise UsageError(
+                f"cells of shape {board.shape} do not fit: the solver wants ({self.size * self.size},)"
+            )
         if to_move not in (1, -1):
             raise UsageError(f"to_move is {to_move}: it must be +1 (Black) or -1 (White)")
         if not ((board >= -1) & (board <= 1)).all():
@@ -235,7 +290,9 @@ class ExactSolver(Guarded):
         return int(self._grid(move, to_move).argmax())
 
     def _finished(self, own: np.uint64, opp: np.uint64) -> int:
-        """+1 when the mover has already connected, -1 when the opponent has, 0 while the game is open."""
+        """+1 when the mover has already connected,
+        -1 when the opponent has, 0 while the game is open.
+        """
         top, bottom = self._works[0].edges.top, int(self._works[0].edges.bottom)
         if int(flood(top, own)) & bottom:
             return 1
@@ -243,7 +300,9 @@ class ExactSolver(Guarded):
         return -1 if int(flood(top, other)) & bottom else 0
 
     def _among(self, moves: list[int], carrier: np.uint64, to_move: int) -> list[int]:
-        """Those of the mover's `moves` that lie in the opponent's `carrier`, a word in the opponent's frame."""
+        """Those of the mover's `moves` that lie in the opponent's `carrier`,
+        a word in the opponent's frame.
+        """
         useful = self._grid(np.uint64(transpose(carrier)), to_move)
         return [cell for cell in moves if useful[cell]]
 
@@ -259,7 +318,9 @@ class ExactSolver(Guarded):
 
     @in_turn
     def prove(self, own: np.uint64, opp: np.uint64) -> Knowledge:
-        """Knowledge of a position, `own` the mover's words, within the present node limit; the table may grow."""
+        """Knowledge of a position, `own` the mover's words,
+        within the present node limit; the table may grow.
+        """
         alone, idle = True, 0
         while True:
             rows, judged = len(self._works[0].table.positions), self.nodes
@@ -272,7 +333,8 @@ class ExactSolver(Guarded):
             for work in self._works:
                 work.nodes[:] = 0, -(-left // len(works))
                 work.left[work.thread] = NO_PLY
-                # Priors that push each other out of a full table would be asked for again and again: then none is.
+                # Priors that push each other out of a full table would be asked for again and
+                # again: then none is.
                 work.asked[:] = self.policy is not None and idle <= self.size**2, 0, 0
             if self._node_limit == 0:
                 self._limit(0)  # `stop` was called in between
@@ -293,16 +355,22 @@ class ExactSolver(Guarded):
             alone = False
             for work in works:
                 if self.policy and work.asked[0] == 2:
-                    mine, theirs = (unpack(int(word), self.size).astype(np.int8) for word in work.asked[1:])
+                    mine, theirs = (
+                        unpack(int(word), self.size).astype(np.int8) for word in work.asked[1:]
+                    )
                     moves = self.policy(mine - theirs)
-                    likely, possible = (pack(moves >= share * moves.max(), self.size) for share in _SHARES)
+                    likely, possible = (
+                        pack(moves >= share * moves.max(), self.size) for share in _SHARES
+                    )
                     store_prior((likely, possible), work)
             if rows < self._most_rows and self._stored >= rows // 2:
                 self._grow(self._works[0].table, rows)
 
     @in_turn
     def known_moves(self, own: np.uint64, opp: np.uint64, state: int) -> Words:
-        """The moves after which the other side is known to be in `state`, uint64 `[n, 3]`; see `proof.known_moves`."""
+        """The moves after which the other side is known to be in `state`,
+        uint64 `[n, 3]`; see `proof.known_moves`.
+        """
         found = np.zeros((STRIDE * STRIDE, 3), np.uint64)
         work = self._works[0]
         return found[: known_moves(own, opp, work.edges.board & ~(own | opp), state, work, found)]

@@ -1,20 +1,24 @@
 """Claims: the parts of a winning strategy, which a checker can follow without the solver.
 
-All claims are about one side, the winner, who connects top to bottom. Each says: two ends are connected although the
-other side moves next, if some cells hold stones of the winner and others, the carrier, are empty; all cells beside may
-be the other side's. An end is a set of stones, taken as joined, or an edge. There are four kinds:
+All claims are about one side, the winner, who connects top to bottom. Each says: two ends are
+connected although the other side moves next, if some cells hold stones of the winner and others,
+the carrier, are empty; all cells beside may be the other side's. An end is a set of stones, taken
+as joined, or an edge. There are four kinds:
 
-- AND: the parts hold, no two of them share a cell of their carriers, and stones lead from one end over the parts to the
-  other. Whatever the other side plays is answered in the part it is played in.
-- OR: some answers, each with a claim that holds after it. Whatever cell the other side takes, one of the answers does
-  not need it, or a reply beside it kills it.
+- AND: the parts hold, no two of them share a cell of their carriers, and stones lead from one end
+  over the parts to the other. Whatever the other side plays is answered in the part it is played
+  in.
+- OR: some answers, each with a claim that holds after it. Whatever cell the other side takes, one
+  of the answers does not need it, or a reply beside it kills it.
 - DEAD: a stone that is dead is not needed.
-- CAPTURED: two stones are not needed if each is dead beside the other, as long as both cells are empty.
+- CAPTURED: two stones are not needed if each is dead beside the other, as long as both cells are
+  empty.
 
-A cell is dead if its colour changes nothing, however its empty neighbours are filled. Here virtual connections
-(`hexlit.hex.solver.connection`) become claims, of the first two kinds.
+A cell is dead if its colour changes nothing, however its empty neighbours are filled. Here virtual
+connections (`hexlit.hex.solver.connection`) become claims, of the first two kinds.
 
-Sets of cells are Python's integers with the bits of `hexlit.hex.solver.bitboard`; two more bits stand for the edges.
+Sets of cells are Python's integers with the bits of `hexlit.hex.solver.bitboard`; two more bits
+stand for the edges.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,7 +52,9 @@ class StrategyClaim(NamedTuple):
     cells: tuple[int, ...]
     """Of an OR the answers; else the cells that are dead or captured."""
     stones: int
-    """Stones that the parts do not need by themselves: an AND leads over them, others make cells dead."""
+    """Stones that the parts do not need by themselves:
+    an AND leads over them, others make cells dead.
+    """
     one: int
     """An end."""
     other: int
@@ -90,7 +96,10 @@ class Claims:
         number = self._numbers.setdefault(claim, len(self.all))
         if number == len(self.all):
             self.all.append(claim)
-            carrier, needed = 0, claim.stones | (claim.one | claim.other if claim.kind == AND else 0)
+            carrier, needed = (
+                0,
+                claim.stones | (claim.one | claim.other if claim.kind == AND else 0),
+            )
             for place, part in enumerate(claim.parts):
                 carrier |= self.carriers[part]
                 needed |= self.needed[part] & ~(claim.cells[place] if claim.kind == OR else 0)
@@ -102,23 +111,31 @@ class Claims:
             self.needed.append(needed & CELLS)
         return number
 
-    def either(self, answers: Sequence[Answer], around: int = 0, kills: tuple[tuple[int, int], ...] = ()) -> int:
+    def either(
+        self, answers: Sequence[Answer], around: int = 0, kills: tuple[tuple[int, int], ...] = ()
+    ) -> int:
         """The OR of answers; stones `around` make cells dead."""
         cells, parts = zip(*answers, strict=True)
         one, other = map(_union, zip(*map(self._ends, parts), strict=True))
         return self.add(StrategyClaim(OR, parts, cells, around, one, other, kills))
 
     def connect(self, own: int, empty: int) -> tuple[int, int, int]:
-        """The virtual connection from edge to edge: FULL, SEMI or NOTHING, its carrier, and the cells of all semis."""
+        """The virtual connection from edge to edge: FULL,
+        SEMI or NOTHING, its carrier, and the cells of all semis.
+        """
         kind, carrier, common, _ = self._connect(own, empty, TOP, BOTTOM)
         return kind, int(carrier), int(common)
 
     def connected(self, own: int, carrier: int) -> int | None:
-        """The full connection of `own` from edge to edge within `carrier`; None if its parts are not found."""
+        """The full connection of `own` from edge to edge within `carrier`;
+        None if its parts are not found.
+        """
         return self._connection(own, TOP, BOTTOM, carrier)
 
     def connecting(self, own: int, carrier: int) -> Answer | None:
-        """The answer that makes a semi connection from edge to edge full; None if it is not found."""
+        """The answer that makes a semi connection from edge to edge full;
+        None if it is not found.
+        """
         return self._answer(own, TOP, BOTTOM, carrier, carrier)
 
     def below(self, last: int) -> list[int]:
@@ -143,7 +160,9 @@ class Claims:
         return self._chain(own, one, other, parts)
 
     def _series(self, own: int, one: int, other: int, carrier: int) -> list[tuple[int, int, int]]:
-        """The links between the groups that the connection leads over, in their order: ends and carrier."""
+        """The links between the groups that the connection leads over,
+        in their order: ends and carrier.
+        """
         full = self._full(own, one, other, carrier)
         carrier = carrier if full is None else full
         left = own & ~(one | other)
@@ -152,10 +171,14 @@ class Claims:
             left &= ~middle
             for near, far in ((one, other), (other, one)):
                 to_near = self._full(own, near, middle, carrier)
-                to_far = None if to_near is None else self._full(own, middle, far, carrier & ~to_near)
+                to_far = (
+                    None if to_near is None else self._full(own, middle, far, carrier & ~to_near)
+                )
                 if to_near is not None and to_far is not None:
                     before, after = (to_near, to_far) if near == one else (to_far, to_near)
-                    return self._series(own, one, middle, before) + self._series(own, middle, other, after)
+                    return self._series(own, one, middle, before) + self._series(
+                        own, middle, other, after
+                    )
         return [(one, other, carrier)]
 
     def _link(self, own: int, one: int, other: int, carrier: int) -> int | None:
@@ -176,7 +199,9 @@ class Claims:
         return self._links[key]
 
     def _answer(self, own: int, one: int, other: int, carrier: int, needed: int) -> Answer | None:
-        """The cell that makes a connection full within `carrier`; of several the one that needs least of `needed`."""
+        """The cell that makes a connection full within `carrier`;
+        of several the one that needs least of `needed`.
+        """
         ways = []
         for cell in bits_of(carrier):
             rest = self._full(own | cell, one, other, carrier & ~cell)
@@ -193,7 +218,10 @@ class Claims:
         """The AND of parts between two ends, over stones of `own`."""
         ends = [self._ends(part) for part in parts]
         if parts:
-            to_one, to_other = self._paths(own, ends[0][0], one), self._paths(own, ends[-1][1], other)
+            to_one, to_other = (
+                self._paths(own, ends[0][0], one),
+                self._paths(own, ends[-1][1], other),
+            )
         else:
             to_one = to_other = self._path(own, other, one)
         stones, one, other = to_one | to_other, to_one & one, to_other & other
@@ -207,7 +235,9 @@ class Claims:
 
     def _paths(self, own: int, starts: int, end: int) -> int:
         """Ways over stones from each of `starts` to an end."""
-        return _union(start if start & end else self._path(own, start, end) for start in bits_of(starts))
+        return _union(
+            start if start & end else self._path(own, start, end) for start in bits_of(starts)
+        )
 
     def _path(self, own: int, start: int, end: int) -> int:
         """The stones of a shortest way over stones, and the edges if it begins or ends there."""
@@ -244,11 +274,15 @@ class Claims:
         return reached | end
 
     def _full(self, own: int, one: int, other: int, empty: int) -> int | None:
-        """The cells that a full connection of two ends needs, None where none is found within `empty`."""
+        """The cells that a full connection of two ends needs,
+        None where none is found within `empty`.
+        """
         kind, carrier, _, _ = self._connect(own, empty, one, other)
         return int(carrier) if kind == FULL else None
 
-    def _connect(self, own: int, empty: int, one: int, other: int) -> tuple[int, np.uint64, np.uint64, np.uint64]:
+    def _connect(
+        self, own: int, empty: int, one: int, other: int
+    ) -> tuple[int, np.uint64, np.uint64, np.uint64]:
         top, bottom = (np.uint64(end & CELLS | self._row(end)) for end in (one, other))
         return connect(np.uint64(own), np.uint64(empty), top, bottom, True, self._room)
 

@@ -1,8 +1,8 @@
 """The memory of the solver: knowledge of positions, and carriers that win with given stones.
 
-A table may be shared by threads without locks. Words of a row are written one by one; each key is stored combined with
-the words that it belongs to, so that a row torn by two writers matches no position (Hyatt and Mann, "A lock-free
-transposition table implementation", 2002).
+A table may be shared by threads without locks. Words of a row are written one by one; each key is
+stored combined with the words that it belongs to, so that a row torn by two writers matches no
+position (Hyatt and Mann, "A lock-free transposition table implementation", 2002).
 """
 
 from typing import NamedTuple
@@ -40,13 +40,17 @@ class Knowledge(NamedTuple):
     state: int
     """LOST, WON or UNSOLVED."""
     phi: int
-    """The proof number (UNSOLVED): least number of positions still to be proved for the mover to win."""
+    """The proof number (UNSOLVED):
+    least number of positions still to be proved for the mover to win.
+    """
     delta: int
     """The disproof number: the same for the mover to lose."""
     cells: np.uint64
     """If solved, the carrier of the winner's strategy; else the moves that are not refuted."""
     proof: np.uint64
-    """If UNSOLVED, the union of the carriers that refute the other moves; if WON, the move, empty if not known."""
+    """If UNSOLVED, the union of the carriers that refute the other moves;
+    if WON, the move, empty if not known.
+    """
 
 
 class ProofTable(NamedTuple):
@@ -88,7 +92,9 @@ def seal(row: Words) -> np.uint64:
 
 
 @uncounted_kernel
-def find(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> tuple[bool, Knowledge]:
+def find(
+    positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64
+) -> tuple[bool, Knowledge]:
     """Whether the position is in the table, and the knowledge of it."""
     turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
     turned = turned_own < own or (turned_own == own and turned_opp < opp)
@@ -125,8 +131,12 @@ def cost_of(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) 
 
 
 @uncounted_kernel
-def store(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int) -> None:
-    """Store the knowledge gained by `cost` more nodes; if its rows are taken, the one that cost least gives way."""
+def store(
+    positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int
+) -> None:
+    """Store the knowledge gained by `cost` more nodes;
+    if its rows are taken, the one that cost least gives way.
+    """
     turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
     cells, proof = known.cells, known.proof
     if turned_own < own or (turned_own == own and turned_opp < opp):
@@ -144,7 +154,11 @@ def store(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, kn
         if row[_COST] < positions[victim, _COST]:
             victim = i
     row = positions[victim]
-    row[_VALUE] = np.uint64(known.state + 1) | np.uint64(known.phi) << _PHI_AT | np.uint64(known.delta) << _DELTA_AT
+    row[_VALUE] = (
+        np.uint64(known.state + 1)
+        | np.uint64(known.phi) << _PHI_AT
+        | np.uint64(known.delta) << _DELTA_AT
+    )
     row[_CELLS], row[_PROOF] = cells, proof
     sealed = seal(row)
     row[_OWN], row[_OPP] = own ^ sealed, opp ^ sealed
@@ -153,14 +167,17 @@ def store(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, kn
 
 @uncounted_kernel
 def add_carrier(carriers: Words, stones: np.uint64, moving: bool, carrier: np.uint64) -> None:
-    """Remember that `stones`, connecting top to bottom, win wherever all cells of `carrier` are free of the other side.
+    """Remember that `stones`, connecting top to bottom, win wherever all cells of `carrier` are
+    free of the other side.
 
     With `moving` they win by moving next, else although the other side does. The latest come first.
     """
     key = _hash(stones, _HASH_A if moving else ZERO)
     row = carriers[np.int64(key % np.uint64(carriers.shape[0]))]
     last = 0
-    while last < _WAYS - 1 and not (row[last, 1] ^ row[last, 0] * _HASH_B == key and carrier & ~row[last, 0] == ZERO):
+    while last < _WAYS - 1 and not (
+        row[last, 1] ^ row[last, 0] * _HASH_B == key and carrier & ~row[last, 0] == ZERO
+    ):
         last += 1  # one that holds the new one is overwritten
     for i in range(last, 0, -1):
         row[i, 0], row[i, 1] = row[i - 1, 0], row[i - 1, 1]
@@ -183,7 +200,9 @@ def find_carrier(carriers: Words, stones: np.uint64, moving: bool, other: np.uin
 def look_up(
     table: ProofTable, own: np.uint64, opp: np.uint64, spare: np.uint64, stones: bool
 ) -> tuple[bool, Knowledge]:
-    """Whether there is knowledge of a position, by itself or (`stones`) by the stones of a side; and the knowledge."""
+    """Whether there is knowledge of a position,
+    by itself or (`stones`) by the stones of a side; and the knowledge.
+    """
     seen, known = find(table.positions, own, opp, spare)
     if known.state == UNSOLVED and stones:
         other = transpose(opp)
@@ -200,7 +219,13 @@ def look_up(
 
 @uncounted_kernel
 def keep(
-    table: ProofTable, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int, stones: bool
+    table: ProofTable,
+    own: np.uint64,
+    opp: np.uint64,
+    spare: np.uint64,
+    known: Knowledge,
+    cost: int,
+    stones: bool,
 ) -> None:
     """Store the knowledge of a position, and its carrier for the winner's `stones`."""
     store(table.positions, own, opp, spare, known, cost)
@@ -212,7 +237,9 @@ def keep(
 
 @uncounted_kernel
 def copy(table: ProofTable, larger: ProofTable) -> None:
-    """Keep a table's rows in an empty `larger` one; if there is no place, the one that cost least gives way."""
+    """Keep a table's rows in an empty `larger` one;
+    if there is no place, the one that cost least gives way.
+    """
     rows, places = table.positions, larger.positions
     for i in range(rows.shape[0]):
         row = rows[i]
@@ -233,7 +260,9 @@ def copy(table: ProofTable, larger: ProofTable) -> None:
         for j in range(table.carriers.shape[1] - 1, -1, -1):
             carrier, sealed = table.carriers[i, j, 0], table.carriers[i, j, 1]
             if carrier != ZERO:
-                to = larger.carriers[np.int64((sealed ^ carrier * _HASH_B) % np.uint64(larger.carriers.shape[0]))]
+                to = larger.carriers[
+                    np.int64((sealed ^ carrier * _HASH_B) % np.uint64(larger.carriers.shape[0]))
+                ]
                 for k in range(_WAYS - 1, 0, -1):
                     to[k, 0], to[k, 1] = to[k - 1, 0], to[k - 1, 1]
                 to[0, 0], to[0, 1] = carrier, sealed

@@ -1,4 +1,6 @@
-"""The network on a CPU by Winograd's convolutions in float32: fewer products than a plain convolution."""
+"""The network on a CPU by Winograd's convolutions in float32:
+fewer products than a plain convolution.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -74,15 +76,26 @@ class Part:
         return Map(self.memory(name, self.positions * side**2 * row), side, row)
 
     def memory(self, name: str, count: int) -> Floats:
-        """`count` floats, zeros at first, that begin at a line of the cache; they move only when more are asked for."""
+        """`count` floats, zeros at first, that begin at a line of the cache;
+        they move only when more are asked for.
+        """
         if name not in self._memory or self._memory[name].size < count:
             self._memory[name] = torch.zeros(count).numpy()
         return self._memory[name][:count]
 
     def step(
-        self, layer: Layer, source: Map, out: Map, *, relu: bool, adds: bool = False, bias: Map | None = None
+        self,
+        layer: Layer,
+        source: Map,
+        out: Map,
+        *,
+        relu: bool,
+        adds: bool = False,
+        bias: Map | None = None,
     ) -> Step:
-        """`out = relu(layer(source))`, with `adds` plus `out`; `bias`, one per position, replaces that of the layer."""
+        """`out = relu(layer(source))`, with `adds` plus `out`;
+        `bias`, one per position, replaces that of the layer.
+        """
         parts, border = parts_of(layer.tile), KERNEL // 2 if layer.tile > 1 else 0
         return partial(
             convolution(layer.tile, layer.columns),
@@ -100,11 +113,15 @@ class Part:
             self.positions,
         )
 
-    def pooled_steps(self, layer: Layer, x: Map, channels: int, out: Map, *, relu: bool) -> list[Step]:
+    def pooled_steps(
+        self, layer: Layer, x: Map, channels: int, out: Map, *, relu: bool
+    ) -> list[Step]:
         """`out = relu(layer(mean and maximum of the first `channels` of x, concatenated))`."""
         pooled = self.vector(f"pooled {channels}", 2 * channels)
         cells = self.size**2
-        pooling = partial(pool, x.values, x.row * cells, x.row, cells, channels, pooled.values, pooled.row)
+        pooling = partial(
+            pool, x.values, x.row * cells, x.row, cells, channels, pooled.values, pooled.row
+        )
         return [pooling, self.step(layer, pooled, out, relu=relu)]
 
 
@@ -117,7 +134,8 @@ def packed_conv(layer: ConvNorm, tile: int, columns: int) -> Layer:
 def packed_linear(layers: Sequence[nn.Linear], columns: int, size: int | None = None) -> Layer:
     """Linear layers of one input, concatenated; each begins at a whole vector.
 
-    After `pool_board` on a board of `size` their input is mean and maximum: the weights of the two means become one.
+    After `pool_board` on a board of `size` their input is mean and maximum: the weights of the two
+    means become one.
     """
     weights, biases = [], []
     for layer in layers:
@@ -142,14 +160,16 @@ class WinogradBlock(NamedTuple):
 
 
 NEAR_FLOATS = 2**18
-"""Size of a map that stays in a near cache until the next layer reads it; more positions go in several groups."""
+"""Size of a map that stays in a near cache until the next layer reads it;
+more positions go in several groups.
+"""
 
 
 class WinogradForward:
     """The network in compiled kernels, one slice of the positions per thread.
 
-    A position's answers depend neither on the threads nor on the other positions. The batch decides the size of tiles,
-    and with it the rounding.
+    A position's answers depend neither on the threads nor on the other positions. The batch decides
+    the size of tiles, and with it the rounding.
 
     Args:
         net: the network; a snapshot is taken.
@@ -185,8 +205,12 @@ class WinogradForward:
         def work(first: int, last: int) -> None:
             groups = -(-(last - first) // self.together)
             for group in range(groups):
-                begin, end = (first + (last - first) * edge // groups for edge in (group, group + 1))
-                self._evaluator(first, end - begin)(seen[begin:end], filled[begin:end], judged[begin:end])
+                begin, end = (
+                    first + (last - first) * edge // groups for edge in (group, group + 1)
+                )
+                self._evaluator(first, end - begin)(
+                    seen[begin:end], filled[begin:end], judged[begin:end]
+                )
 
         over_slices(work, self.batch, self.threads)
         return logits, value
@@ -205,7 +229,8 @@ class WinogradForward:
         self.from_summary = packed_linear(on_summary, self.columns, self.size)
         cells, value = net.policy.cells, net.value.last
         of_cells, of_hidden = (
-            stretched(last.weight.detach().flatten().float().cpu(), LANES).numpy() for last in (cells, value)
+            stretched(last.weight.detach().flatten().float().cpu(), LANES).numpy()
+            for last in (cells, value)
         )
         places = (0, of_cells.size, of_cells.size + of_hidden.size)
         biases = float(cast(Tensor, cells.bias).detach()), float(value.bias.detach())
@@ -213,7 +238,9 @@ class WinogradForward:
         self.evaluators: dict[tuple[int, int], Evaluate] = {}
 
     def _evaluator(self, first: int, positions: int) -> Evaluate:
-        """The evaluator of the thread whose slice begins at `first`; it keeps its maps when the weights change."""
+        """The evaluator of the thread whose slice begins at `first`;
+        it keeps its maps when the weights change.
+        """
         key = first, positions
         if key not in self.evaluators:
             part = self.parts.setdefault(key, Part(self.size, positions))
@@ -221,18 +248,24 @@ class WinogradForward:
         return self.evaluators[key]
 
     def _make_evaluator(self, part: Part) -> Evaluate:
-        """Evaluates the positions of `part`: int8 `[P, 5, n*n]` → policy logits `[P, n*n + 1]` and value logits `[P]`.
+        """Evaluates the positions of `part`: int8 `[P, 5, n*n]` → policy logits `[P, n*n + 1]` and
+        value logits `[P]`.
 
         The arguments of every kernel are collected here, once.
         """
         seen, x = part.board("planes", PLANES), part.board("x", self.stem.channels)
-        pooled, features = part.board("pooled", self.summary.channels), part.board("policy", self.policy.channels)
+        pooled, features = (
+            part.board("pooled", self.summary.channels),
+            part.board("policy", self.policy.channels),
+        )
         summary = part.vector("summary", self.from_summary.channels)
         steps = [
             part.step(self.stem, seen, x, relu=True),
             *chain.from_iterable(self._block_steps(part, block, x) for block in self.blocks),
             part.step(self.summary, x, pooled, relu=True),
-            *part.pooled_steps(self.from_summary, pooled, self.from_summary.depth // 2, summary, relu=False),
+            *part.pooled_steps(
+                self.from_summary, pooled, self.from_summary.depth // 2, summary, relu=False
+            ),
             part.step(self.policy, x, features, relu=False),
         ]
         judge = partial(answer, features.values, summary.values, *self.last)
@@ -258,19 +291,34 @@ class WinogradForward:
             yield part.step(last, inner, x, relu=True, adds=True, bias=bias)
             return
         squeeze, excite = block.gate
-        found, bias = part.board("found", last.channels), bias or part.vector("no bias", excite.channels)
-        hidden, gates = part.vector("hidden", squeeze.channels), part.vector("gates", excite.channels)
+        found, bias = (
+            part.board("found", last.channels),
+            bias or part.vector("no bias", excite.channels),
+        )
+        hidden, gates = (
+            part.vector("hidden", squeeze.channels),
+            part.vector("gates", excite.channels),
+        )
         yield part.step(last, inner, found, relu=False)
         yield from part.pooled_steps(squeeze, found, squeeze.depth, hidden, relu=True)
         yield part.step(excite, hidden, gates, relu=False)
         yield partial(add_gated, found.values, gates.values, bias.values, found.row, x.values)
 
     def _block(self, block: ResidualBlock) -> WinogradBlock:
-        layers = [packed_conv(cast(ConvNorm, layer), self.tile, self.columns) for layer in block.layers]
-        bias = packed_linear([block.bias.linear], self.columns, self.size) if block.bias is not None else None
+        layers = [
+            packed_conv(cast(ConvNorm, layer), self.tile, self.columns) for layer in block.layers
+        ]
+        bias = (
+            packed_linear([block.bias.linear], self.columns, self.size)
+            if block.bias is not None
+            else None
+        )
         if block.gate is None:
             if bias is not None:
                 bias.bias[:] += layers[-1].bias  # which it replaces
             return WinogradBlock(layers, bias, None)
-        squeeze, excite = (packed_linear([layer], self.columns) for layer in (block.gate.squeeze, block.gate.excite))
+        squeeze, excite = (
+            packed_linear([layer], self.columns)
+            for layer in (block.gate.squeeze, block.gate.excite)
+        )
         return WinogradBlock(layers, bias, (squeeze, excite))

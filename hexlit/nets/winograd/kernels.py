@@ -1,7 +1,7 @@
 """Compiled code of the layers, each for the positions of one thread.
 
-A map holds the features of P positions, channels last: `[P, n*n, row]`, flat. A row is the channels padded to whole
-vectors.
+A map holds the features of P positions, channels last: `[P, n*n, row]`, flat. A row is the channels
+padded to whole vectors.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +38,9 @@ MOST_TILES = 2 * SUMS
 
 
 class Layer(NamedTuple):
-    """A convolution, or a linear layer seen as one on a single cell, with its weights transformed and packed."""
+    """A convolution, or a linear layer seen as one on a single cell,
+    with its weights transformed and packed.
+    """
 
     tile: int
     columns: int
@@ -65,25 +67,37 @@ def stretched(x: Tensor, unit: int) -> Tensor:
 
 
 def panels(weight: Tensor, tile: int, columns: int, out: Tensor | None = None) -> Tensor:
-    """`[O, I, k, k]`, transformed in its own dtype → `[t*t, O / width, I, width]` with O padded, as `[t*t, ...]`."""
+    """`[O, I, k, k]`, transformed in its own dtype →
+    `[t*t, O / width, I, width]` with O padded, as `[t*t, ...]`.
+    """
     width = columns * LANES
     if len(weight) % width:
         weight = stretched(weight, width)
-    taps = weight.reshape(-1, width, *weight.shape[1:]).permute(3, 4, 0, 2, 1).reshape(weight[0, 0].numel(), -1)
+    taps = (
+        weight.reshape(-1, width, *weight.shape[1:])
+        .permute(3, 4, 0, 2, 1)
+        .reshape(weight[0, 0].numel(), -1)
+    )
     return torch.mm(kernel_matrix(tile, weight.dtype), taps, out=out)
 
 
 @cache
 def kernel_matrix(tile: int, dtype: torch.dtype) -> Tensor:
     """The transform of all cells of a kernel, `[t*t, k*k]`; k is 3, and 1 for tiles of side 1."""
-    matrix = torch.tensor([[float(value) for value in row] for row in transforms(tile).kernel], dtype=torch.float64)
+    matrix = torch.tensor(
+        [[float(value) for value in row] for row in transforms(tile).kernel], dtype=torch.float64
+    )
     return torch.kron(matrix, matrix).to(dtype)
 
 
 def columns_of(channels: Sequence[int]) -> int:
     """The widest products that waste nothing on maps of these numbers of channels."""
     vectors = [padded(count) // LANES for count in channels]
-    return max(width for width in range(1, MOST_COLUMNS + 1) if all(count % width == 0 for count in vectors))
+    return max(
+        width
+        for width in range(1, MOST_COLUMNS + 1)
+        if all(count % width == 0 for count in vectors)
+    )
 
 
 def padded(count: int) -> int:
@@ -95,13 +109,17 @@ Places = NDArray[np.int64]
 
 
 def parts_of(tile: int) -> int:
-    """Products t*t of a tile for each pair of channels; tiles of side 1 serve kernels of one cell."""
+    """Products t*t of a tile for each pair of channels;
+    tiles of side 1 serve kernels of one cell.
+    """
     return (tile + KERNEL - 1) ** 2 if tile > 1 else 1
 
 
 @cache
 def cells_of(side: int, tile: int, row: int, border: int) -> Places:
-    """Start of the cells of each tile with `border` around it, tile by tile, negative beyond the edge of the board."""
+    """Start of the cells of each tile with `border` around it,
+    tile by tile, negative beyond the edge of the board.
+    """
     result = []
     across, width = tiles_across(side, tile), tile + 2 * border
     for top in range(across):
@@ -139,13 +157,16 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
         found: Floats,
         positions: int,
     ) -> None:
-        """`out = relu(convolution(source) + bias + out)`; without relu or the earlier `out` where these flags are off.
+        """`out = relu(convolution(source) + bias + out)`; without relu or the earlier `out` where
+        these flags are off.
 
-        Tiles are processed in blocks, so that all data between the two transforms stays in the cache.
+        Tiles are processed in blocks, so that all data between the two transforms stays in the
+        cache.
 
         Args:
             source, out: maps.
-            reads: `[tiles * t*t]`, start of each tile's cells in a position of `source`, see `cells_of`.
+            reads: `[tiles * t*t]`, start of each tile's cells in a position of `source`, see
+                `cells_of`.
             depth: number of channels I of `source` in use.
             weights: `[t*t, O / width, I, width]`, flat; O is a multiple of `width`.
             bias: `[O]` or `[P, O]`.
@@ -157,7 +178,10 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
         source_step, out_step = source.size // positions, out.size // positions
         bias_step = bias.size // positions if bias.size > channels else 0
         block = SUMS if weights.nbytes < NEAR_BYTES else MOST_TILES
-        data_step, found_step = block * inputs + LANES, block * channels + LANES  # the vector keeps them off one set
+        data_step, found_step = (
+            block * inputs + LANES,
+            block * channels + LANES,
+        )  # the vector keeps them off one set
         least = np.float32(0) if relu else np.float32(-np.inf)
         tiles = writes.size // outputs
         count = tiles * positions
@@ -166,29 +190,74 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
             for number in range(begin, end):
                 position, which = divmod(number, tiles)
                 for channel in range(0, inputs, LANES):
-                    start, place = position * source_step + channel, (number - begin) * inputs + channel
-                    transform_data(tile, False, source, start, reads, which * parts, data, place, data_step)
+                    start, place = (
+                        position * source_step + channel,
+                        (number - begin) * inputs + channel,
+                    )
+                    transform_data(
+                        tile, False, source, start, reads, which * parts, data, place, data_step
+                    )
             for part in range(parts):
                 for column in range(0, channels, width):
                     panel = (part * channels + column) * depth
                     for row in range(0, end - begin, rows):
-                        x, y = part * data_step + row * inputs, part * found_step + row * channels + column
+                        x, y = (
+                            part * data_step + row * inputs,
+                            part * found_step + row * channels + column,
+                        )
                         add_products(
-                            rows, columns, False, data, x, inputs, 1, weights, panel, depth, found, y, channels
+                            rows,
+                            columns,
+                            False,
+                            data,
+                            x,
+                            inputs,
+                            1,
+                            weights,
+                            panel,
+                            depth,
+                            found,
+                            y,
+                            channels,
                         )
             for number in range(begin, end):
                 position, which = divmod(number, tiles)
                 cells = which * outputs
                 for channel in range(0, channels, LANES):
-                    place, offset = (number - begin) * channels + channel, position * bias_step + channel
+                    place, offset = (
+                        (number - begin) * channels + channel,
+                        position * bias_step + channel,
+                    )
                     start = position * out_step + channel
                     if adds:
                         transform_result(
-                            tile, True, found, place, found_step, bias, offset, least, out, start, writes, cells
+                            tile,
+                            True,
+                            found,
+                            place,
+                            found_step,
+                            bias,
+                            offset,
+                            least,
+                            out,
+                            start,
+                            writes,
+                            cells,
                         )
                     else:
                         transform_result(
-                            tile, False, found, place, found_step, bias, offset, least, out, start, writes, cells
+                            tile,
+                            False,
+                            found,
+                            place,
+                            found_step,
+                            bias,
+                            offset,
+                            least,
+                            out,
+                            start,
+                            writes,
+                            cells,
                         )
 
     return convolve
@@ -204,8 +273,12 @@ def spread_planes(planes: NDArray[np.int8], out: Floats, out_step: int, row: int
 
 
 @kernel
-def pool(source: Floats, step: int, row: int, cells: int, channels: int, out: Floats, out_step: int) -> None:
-    """Mean and maximum of the first `channels` over the board, concatenated: `[P, 2 * channels]`, `out_step` apart."""
+def pool(
+    source: Floats, step: int, row: int, cells: int, channels: int, out: Floats, out_step: int
+) -> None:
+    """Mean and maximum of the first `channels` over the board,
+    concatenated: `[P, 2 * channels]`, `out_step` apart.
+    """
     for position in range(out.size // out_step):
         mean, start = position * out_step, position * step
         largest = mean + channels
@@ -223,7 +296,9 @@ def pool(source: Floats, step: int, row: int, cells: int, channels: int, out: Fl
 
 @kernel
 def add_gated(found: Floats, gates: Floats, bias: Floats, row: int, total: Floats) -> None:
-    """`total = relu(total + found * sigmoid(gates) + bias)`, of maps and of `[P, row]`; `gates` is overwritten."""
+    """`total = relu(total + found * sigmoid(gates) + bias)`,
+    of maps and of `[P, row]`; `gates` is overwritten.
+    """
     cells = total.size // gates.size
     for gate in range(0, gates.size, row):
         for channel in range(row):
@@ -231,7 +306,11 @@ def add_gated(found: Floats, gates: Floats, bias: Floats, row: int, total: Float
         for cell in range(cells):
             start = gate * cells + cell * row
             for channel in range(row):
-                value = total[start + channel] + found[start + channel] * gates[gate + channel] + bias[gate + channel]
+                value = (
+                    total[start + channel]
+                    + found[start + channel] * gates[gate + channel]
+                    + bias[gate + channel]
+                )
                 total[start + channel] = np.float32(0) if value < 0 else value  # NaN stays
 
 
@@ -252,8 +331,8 @@ def answer(
 
     Args:
         features: a map, the input of the policy.
-        summary: `[P, row]`, the summary of the whole board: the bias of the policy's features, the hidden units of the
-            value and the logit of the swap begin at `places`.
+        summary: `[P, row]`, the summary of the whole board: the bias of the policy's features, the
+            hidden units of the value and the logit of the swap begin at `places`.
         cell_weights, value_weights: whole vectors, zero beyond the end.
         no_bias: zeros, as many as `value_weights`.
         cells_bias, value_bias: added to each of their logits.
@@ -266,8 +345,15 @@ def answer(
         for cell in range(cells):
             start = (position * cells + cell) * row
             logits[position, cell] = cells_bias + weighted_sum(
-                features, start, summary, offset + of_policy, cell_weights, cell_weights.size // LANES
+                features,
+                start,
+                summary,
+                offset + of_policy,
+                cell_weights,
+                cell_weights.size // LANES,
             )
         logits[position, -1] = summary[offset + of_swap]
-        hidden = weighted_sum(summary, offset + of_value, no_bias, 0, value_weights, value_weights.size // LANES)
+        hidden = weighted_sum(
+            summary, offset + of_value, no_bias, 0, value_weights, value_weights.size // LANES
+        )
         value[position] = value_bias + hidden

@@ -1,4 +1,6 @@
-"""Training on a CPU by Winograd's convolutions in float32: values and gradients of convolutions of 3x3 cells."""
+"""Training on a CPU by Winograd's convolutions in float32:
+values and gradients of convolutions of 3x3 cells.
+"""
 
 from collections.abc import Callable
 from functools import cache, lru_cache, reduce
@@ -15,8 +17,24 @@ from torch.nn import functional
 from hexlit.hex.jit import kernel, over_slices
 from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.winograd.forward import Map, Part
-from hexlit.nets.winograd.kernels import Floats, Layer, Places, cells_of, columns_of, kernel_matrix, panels, parts_of
-from hexlit.nets.winograd.vectors import KERNEL, LANES, SUMS, add_products, best_tile, transform_data
+from hexlit.nets.winograd.kernels import (
+    Floats,
+    Layer,
+    Places,
+    cells_of,
+    columns_of,
+    kernel_matrix,
+    panels,
+    parts_of,
+)
+from hexlit.nets.winograd.vectors import (
+    KERNEL,
+    LANES,
+    SUMS,
+    add_products,
+    best_tile,
+    transform_data,
+)
 
 T = TypeVar("T")
 
@@ -32,11 +50,12 @@ def train_by_winograd(net: nn.Module, on: bool) -> None:
 
 
 class WinogradConv2d(nn.Conv2d):
-    """A convolution of 3x3 cells that keeps the board's size, without bias; as torch's in all but training.
+    """A convolution of 3x3 cells that keeps the board's size, without bias; as torch's in all but
+    training.
 
-    It computes in float32 under `torch.autocast`, too. What its kernels cannot do goes to torch: other devices, other
-    dtypes, boards that are not square. Results depend on the inputs, the number of threads and the batch, which decides
-    the tiles.
+    It computes in float32 under `torch.autocast`, too. What its kernels cannot do goes to torch:
+    other devices, other dtypes, boards that are not square. Results depend on the inputs, the
+    number of threads and the batch, which decides the tiles.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -104,7 +123,9 @@ def _convolved(x: Tensor, weight: Tensor, tile: int) -> Tensor:
     out = x.new_empty(*x.shape[:3], channels)
 
     def work(part: Part, at: slice) -> None:
-        source, target = (Map(rows[at].view(-1).numpy(), part.size, rows.shape[3]) for rows in (x, out))
+        source, target = (
+            Map(rows[at].view(-1).numpy(), part.size, rows.shape[3]) for rows in (x, out)
+        )
         part.step(layer, source, target, relu=False)()
 
     _over_parts(work, x)
@@ -112,12 +133,17 @@ def _convolved(x: Tensor, weight: Tensor, tile: int) -> Tensor:
 
 
 def _weight_gradient(x: Tensor, gradient: Tensor, tile: int) -> Tensor:
-    """`[B, n, n, I]` and the gradient of the result, `[B, n, n, O]` → `[O, I, 3, 3]`, I and O whole vectors."""
+    """`[B, n, n, I]` and the gradient of the result,
+    `[B, n, n, O]` → `[O, I, 3, 3]`, I and O whole vectors.
+    """
     parts, depth, channels = parts_of(tile), x.shape[3], gradient.shape[3]
     add = weight_products(tile, columns_of([channels]))
 
     def work(part: Part, at: slice) -> Tensor:
-        cells = cells_of(part.size, tile, depth, KERNEL // 2), cells_of(part.size, tile, channels, 0)
+        cells = (
+            cells_of(part.size, tile, depth, KERNEL // 2),
+            cells_of(part.size, tile, channels, 0),
+        )
         data = part.memory("data", parts * (BLOCK * depth + LANES))
         found = part.memory("found", parts * (BLOCK * channels + LANES))
         total = torch.zeros(parts, depth, channels)
@@ -130,18 +156,28 @@ def _weight_gradient(x: Tensor, gradient: Tensor, tile: int) -> Tensor:
 
 
 BLOCK = 32
-"""Tiles whose products are added to the gradient of the weights at a time: what they need stays in a core's cache."""
+"""Tiles whose products are added to the gradient of the weights at a time:
+what they need stays in a core's cache.
+"""
 
 
 @cache
 def weight_products(tile: int, columns: int) -> Callable[..., None]:
-    """The kernel of the gradient of weights by tiles of side `tile`, with products `columns` vectors wide."""
+    """The kernel of the gradient of weights by tiles of side `tile`,
+    with products `columns` vectors wide.
+    """
     parts, outputs, width = parts_of(tile), tile * tile, columns * LANES
     rows = min(LANES, 1 << ((SUMS // columns).bit_length() - 1))
 
     @kernel
     def add(
-        x: Floats, gradient: Floats, reads: Places, cells: Places, data: Floats, found: Floats, total: Floats
+        x: Floats,
+        gradient: Floats,
+        reads: Places,
+        cells: Places,
+        data: Floats,
+        found: Floats,
+        total: Floats,
     ) -> None:
         """Add the transformed gradient of the weights to `total`.
 
@@ -162,19 +198,43 @@ def weight_products(tile: int, columns: int) -> Callable[..., None]:
                 for channel in range(0, depth, LANES):
                     start = position * (x.size // x.shape[0]) + channel
                     place = (number - begin) * depth + channel
-                    transform_data(tile, False, x, start, reads, which * parts, data, place, data_step)
+                    transform_data(
+                        tile, False, x, start, reads, which * parts, data, place, data_step
+                    )
                 for channel in range(0, channels, LANES):
                     start = position * (gradient.size // x.shape[0]) + channel
                     panel = channel // width * width
                     place = panel * BLOCK + (number - begin) * width + channel - panel
-                    transform_data(tile, True, gradient, start, cells, which * outputs, found, place, found_step)
+                    transform_data(
+                        tile,
+                        True,
+                        gradient,
+                        start,
+                        cells,
+                        which * outputs,
+                        found,
+                        place,
+                        found_step,
+                    )
             for part in range(parts):
                 for column in range(0, channels, width):
                     b = part * found_step + column * BLOCK
                     for row in range(0, depth, rows):
                         a, out = part * data_step + row, (part * depth + row) * channels + column
                         add_products(
-                            rows, columns, True, data, a, 1, depth, found, b, end - begin, total, out, channels
+                            rows,
+                            columns,
+                            True,
+                            data,
+                            a,
+                            1,
+                            depth,
+                            found,
+                            b,
+                            end - begin,
+                            total,
+                            out,
+                            channels,
                         )
 
     return add

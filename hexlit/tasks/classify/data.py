@@ -1,4 +1,6 @@
-"""Labelled texts: reading, split without copies, tokens, batches. No Lightning: loading processes import this."""
+"""Labelled texts: reading, split without copies, tokens,
+batches. No Lightning: loading processes import this.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +23,9 @@ from hexlit.tasks.tables import FORMATS, SPLITS, read_table
 
 Rows = NDArray[np.int64]
 Tokens = NDArray[np.int32]
-"""The tokens of a text, `[L]`. No tensors: a loading process would get each of them by a file descriptor."""
+"""The tokens of a text, `[L]`. No tensors:
+a loading process would get each of them by a file descriptor.
+"""
 
 
 PAD, UNKNOWN, BEGIN = "[PAD]", "[UNK]", "[CLS]"
@@ -53,8 +57,12 @@ def read_labelled(config: TextDataConfig) -> LabelledTexts:
     table = read_columns(path, [config.text, config.label], "data.path")
     labels = table[config.label]
     if labels.null_count:
-        raise UsageError(f"data.path={path}: column {config.label} is empty in {labels.null_count} rows; name a class")
-    return LabelledTexts([text or "" for text in table[config.text].to_pylist()], labels.to_pylist())
+        raise UsageError(
+            f"data.path={path}: column {config.label} is empty in {labels.null_count} rows; name a class"
+        )
+    return LabelledTexts(
+        [text or "" for text in table[config.text].to_pylist()], labels.to_pylist()
+    )
 
 
 def read_folders(path: Path) -> LabelledTexts:
@@ -75,12 +83,15 @@ def read_folders(path: Path) -> LabelledTexts:
             latin1 += 1
         labels.append(file.parent.name)
     if not texts:
-        raise UsageError(f"data.path={path}: holds no texts; a folder has a folder of .txt files for each class")
+        raise UsageError(
+            f"data.path={path}: holds no texts; a folder has a folder of .txt files for each class"
+        )
     return LabelledTexts(texts, labels, latin1)
 
 
 def read_columns(path: Path, names: list[str], key: str) -> pa.Table:
-    """The columns `names` of a table as texts, null for empty cells; a text of digits, or "NA", is a text.
+    """The columns `names` of a table as texts, null for empty cells; a text of digits, or "NA", is
+    a text.
 
     Raises:
         UsageError: the table cannot be read; names the setting `key`.
@@ -94,13 +105,17 @@ class Splits:
 
     rows: dict[str, Rows]
     dropped: dict[str, int]
-    """Numbers of dropped texts: `blank`, `duplicate`, and of these `conflicting` (the first copy has another label)."""
+    """Numbers of dropped texts: `blank`, `duplicate`,
+    and of these `conflicting` (the first copy has another label).
+    """
 
 
 def split_texts(source: LabelledTexts, config: TextDataConfig) -> Splits:
-    """Drop blank texts and copies, then split every class in the same proportions, by `config.split_seed` alone.
+    """Drop blank texts and copies, then split every class in the same proportions, by
+    `config.split_seed` alone.
 
-    Copies are equal except for white space and case. `config.subset` of the training rows are kept, by class.
+    Copies are equal except for white space and case. `config.subset` of the training rows are kept,
+    by class.
 
     Raises:
         UsageError: there are fewer than two classes, or fewer than three texts of one.
@@ -118,7 +133,9 @@ def split_texts(source: LabelledTexts, config: TextDataConfig) -> Splits:
     labels = np.array(source.labels)
     counts = Counter(labels[originals].tolist())
     if len(counts) < 2:
-        raise UsageError(f"data.label: there must be two classes or more; the texts have {', '.join(counts) or 'none'}")
+        raise UsageError(
+            f"data.label: there must be two classes or more; the texts have {', '.join(counts) or 'none'}"
+        )
     rarest = min(counts, key=lambda name: counts[name])
     if counts[rarest] < len(SPLITS):
         raise UsageError(
@@ -126,8 +143,12 @@ def split_texts(source: LabelledTexts, config: TextDataConfig) -> Splits:
         )
     rows = _by_class(originals, labels, config)
     own = _classes(rows["train"], labels, config.split_seed, 1)
-    rows["train"] = np.sort(np.concatenate([part[: max(1, round(config.subset * len(part)))] for part in own]))
-    conflicting = sum(source.labels[row] != source.labels[original] for row, original in copies.items())
+    rows["train"] = np.sort(
+        np.concatenate([part[: max(1, round(config.subset * len(part)))] for part in own])
+    )
+    conflicting = sum(
+        source.labels[row] != source.labels[original] for row, original in copies.items()
+    )
     return Splits(rows, {"blank": blank, "duplicate": len(copies), "conflicting": conflicting})
 
 
@@ -147,7 +168,10 @@ def _by_class(rows: Rows, labels: NDArray[np.str_], config: TextDataConfig) -> d
 def _classes(rows: Rows, labels: NDArray[np.str_], seed: int, purpose: int) -> list[Rows]:
     """The `rows` of each class, shuffled by `seed` and `purpose` alone."""
     own = labels[rows]
-    return [np.random.default_rng([seed, purpose]).permutation(rows[own == name]) for name in np.unique(own)]
+    return [
+        np.random.default_rng([seed, purpose]).permutation(rows[own == name])
+        for name in np.unique(own)
+    ]
 
 
 @dataclass(frozen=True)
@@ -164,7 +188,8 @@ class TextTokens:
     """Most tokens of a text; the rest is cut off."""
 
     def encode(self, texts: Sequence[str]) -> tuple[list[Tokens], int]:
-        """The tokens of `texts`, int32 `[L]` each and special ones included, and the number of texts that were cut.
+        """The tokens of `texts`, int32 `[L]` each and special ones included, and the number of
+        texts that were cut.
 
         A text without any other token becomes one `pad`.
         """
@@ -173,16 +198,21 @@ class TextTokens:
         tokenizer = Tokenizer.from_str(self.json)
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
-        chunks = (tokenizer.encode_batch(list(texts[begin : begin + CHUNK])) for begin in range(0, len(texts), CHUNK))
-        encoded = [(one.ids or [self.pad], bool(one.overflowing)) for chunk in chunks for one in chunk]
+        chunks = (
+            tokenizer.encode_batch(list(texts[begin : begin + CHUNK]))
+            for begin in range(0, len(texts), CHUNK)
+        )
+        encoded = [
+            (one.ids or [self.pad], bool(one.overflowing)) for chunk in chunks for one in chunk
+        ]
         return [np.array(ids, np.int32) for ids, _ in encoded], sum(cut for _, cut in encoded)
 
 
 def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTokens:
     """A tokenizer of byte pairs (BPE) with at most `vocabulary` tokens, fitted only to `texts`.
 
-    Case and accents are dropped, and every text begins with `[CLS]`. The same texts give the same tokens; that is not
-    so with the library's trainer of WordPiece.
+    Case and accents are dropped, and every text begins with `[CLS]`. The same texts give the same
+    tokens; that is not so with the library's trainer of WordPiece.
     """
     import tokenizers as library
 
@@ -190,11 +220,17 @@ def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTo
     tokenizer = library.Tokenizer(library.models.BPE(unk_token=UNKNOWN))
     tokenizer.normalizer = library.normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
-    trainer = library.trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=special, show_progress=False)
+    trainer = library.trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=special, show_progress=False
+    )
     tokenizer.train_from_iterator(texts, trainer)
     begin = (BEGIN, special.index(BEGIN))  # special tokens come first
-    tokenizer.post_processor = library.processors.TemplateProcessing(single=f"{BEGIN} $A", special_tokens=[begin])
-    return TextTokens(tokenizer.to_str(), special.index(PAD), tokenizer.get_vocab_size(), max_length)
+    tokenizer.post_processor = library.processors.TemplateProcessing(
+        single=f"{BEGIN} $A", special_tokens=[begin]
+    )
+    return TextTokens(
+        tokenizer.to_str(), special.index(PAD), tokenizer.get_vocab_size(), max_length
+    )
 
 
 class TextBatch(NamedTuple):
@@ -237,10 +273,12 @@ class PaddedTexts(Dataset[TextBatch]):
 
 
 class LengthBuckets(Sampler[list[int]]):
-    """Batches of row numbers, in an order that depends only on seed and epoch; every text comes once per epoch.
+    """Batches of row numbers, in an order that depends only on seed and epoch; every text comes
+    once per epoch.
 
-    Texts are shuffled, sorted by length within pools of `POOL` batches, and the batches are shuffled again. Lightning
-    sets the epoch, so that one loader with its processes serves all epochs.
+    Texts are shuffled, sorted by length within pools of `POOL` batches, and the batches are
+    shuffled again. Lightning sets the epoch, so that one loader with its processes serves all
+    epochs.
     """
 
     def __init__(self, lengths: NDArray[np.int64], batch: int, seed: int) -> None:
@@ -262,13 +300,18 @@ class LengthBuckets(Sampler[list[int]]):
         """All batches of the epoch."""
         random = np.random.default_rng([self._seed, self._epoch])
         order = random.permutation(len(self._lengths))
-        pools = [order[begin : begin + POOL * self._batch] for begin in range(0, len(order), POOL * self._batch)]
+        pools = [
+            order[begin : begin + POOL * self._batch]
+            for begin in range(0, len(order), POOL * self._batch)
+        ]
         batches = [batch for pool in pools for batch in by_length(pool, self._lengths, self._batch)]
         for number in random.permutation(len(batches)):
             yield batches[number]
 
 
 def by_length(rows: NDArray[np.int64], lengths: NDArray[np.int64], batch: int) -> list[list[int]]:
-    """`rows` in batches of `batch`, the longest texts first, so that memory runs out at once or never."""
+    """`rows` in batches of `batch`, the longest texts first,
+    so that memory runs out at once or never.
+    """
     ordered = rows[np.argsort(-lengths[rows], kind="stable")]
     return [ordered[begin : begin + batch].tolist() for begin in range(0, len(ordered), batch)]

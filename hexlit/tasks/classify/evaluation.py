@@ -1,4 +1,6 @@
-"""A text classifier beside TF-IDF with logistic regression, its answers as tables, and the classes of new texts."""
+"""A text classifier beside TF-IDF with logistic regression,
+its answers as tables, and the classes of new texts.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +15,14 @@ from torch import Tensor
 
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import ClassifyTrainConfig, TextNetConfig, check_packages
-from hexlit.tasks.classify.data import PaddedTexts, TextBatch, TextTokens, read_columns, read_labelled, split_texts
+from hexlit.tasks.classify.data import (
+    PaddedTexts,
+    TextBatch,
+    TextTokens,
+    read_columns,
+    read_labelled,
+    split_texts,
+)
 from hexlit.tasks.classify.module import ClassifyDataModule, TextNet, net_of, scores_of, surprises
 from hexlit.tasks.supervised import evaluating, load_trained
 from hexlit.tasks.tables import SPLITS, write_table
@@ -43,7 +52,8 @@ def load_classifier(path: Path) -> LoadedClassifier:
     """The classifier of the checkpoint `path`.
 
     Raises:
-        UsageError: it is no checkpoint of a text classifier, or a package that it needs is not installed.
+        UsageError: it is no checkpoint of a text classifier, or a package that it needs is not
+            installed.
     """
 
     def make(settings: dict[str, Any], state: dict[str, Tensor]) -> LoadedClassifier:
@@ -57,11 +67,12 @@ def load_classifier(path: Path) -> LoadedClassifier:
 
 
 def report_on_test(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[str, Any]:
-    """Results of the network and the baseline on the test texts, in plain containers. Call it once, at the end.
+    """Results of the network and the baseline on the test texts, in plain containers. Call it once,
+    at the end.
 
-    `model` and `baseline` have the scores, `classes` a row per class, `confusion` counts by true and chosen class.
-    `errors` has at most `errors` misclassified texts, the most confident first. The baseline learns from the whole
-    training texts, and the network reads their first tokens.
+    `model` and `baseline` have the scores, `classes` a row per class, `confusion` counts by true
+    and chosen class. `errors` has at most `errors` misclassified texts, the most confident first.
+    The baseline learns from the whole training texts, and the network reads their first tokens.
     """
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
@@ -76,7 +87,10 @@ def report_on_test(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[
         "model": scores_of(own, truth),
         "baseline": {**scores_of(pipeline.predict_proba(texts), truth), "strength": strength},
         "classes": [dict(zip(CLASS_COLUMNS, row, strict=True)) for row in class_rows],
-        "confusion": {"classes": classes, "counts": confusion_matrix(truth, chosen, labels=labels).tolist()},
+        "confusion": {
+            "classes": classes,
+            "counts": confusion_matrix(truth, chosen, labels=labels).tolist(),
+        },
         "errors": [
             {
                 "text": " ".join(texts[row].split())[:SHOWN],
@@ -90,11 +104,15 @@ def report_on_test(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[
 
 
 def probabilities_of(net: TextNet, batches: Iterable[TextBatch], count: int) -> NDArray[np.float64]:
-    """Class probabilities `[count, C]` in the order of the texts' rows, in float32 and without dropout."""
+    """Class probabilities `[count, C]` in the order of the texts' rows,
+    in float32 and without dropout.
+    """
     probabilities = np.zeros((count, net.head.out_features))
     with evaluating(net) as device:
         for batch in batches:
-            logits = net(batch.tokens.to(device), batch.mask.to(device)).cpu().double()  # mps has no float64
+            logits = (
+                net(batch.tokens.to(device), batch.mask.to(device)).cpu().double()
+            )  # mps has no float64
             probabilities[batch.row.numpy()] = logits.softmax(1).numpy()
     return probabilities
 
@@ -102,15 +120,17 @@ def probabilities_of(net: TextNet, batches: Iterable[TextBatch], count: int) -> 
 def fit_baseline(data: ClassifyDataModule) -> tuple[Any, float]:
     """TF-IDF and logistic regression as a pipeline of scikit-learn, and the inverse penalty.
 
-    It is the best of `STRENGTHS` on the validation texts, all fitted to the whole training texts. Words and pairs of
-    words count.
+    It is the best of `STRENGTHS` on the validation texts, all fitted to the whole training texts.
+    Words and pairs of words count.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
     texts, labels, fitted = data.texts["train"], data.labels["train"], []
-    words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), min_df=2 if len(texts) > 200 else 1)
+    words = TfidfVectorizer(
+        sublinear_tf=True, ngram_range=(1, 2), min_df=2 if len(texts) > 200 else 1
+    )
     inputs, judged = words.fit_transform(texts), words.transform(data.texts["validation"])
     for strength in STRENGTHS:
         model = LogisticRegression(C=strength, max_iter=1000).fit(inputs, labels)
@@ -141,9 +161,11 @@ def data_table(settings: ClassifyTrainConfig) -> pa.Table:
 
 
 def judged_table(settings: ClassifyTrainConfig, checkpoint: Path, split: str) -> pa.Table:
-    """The texts of `split` with the classes that the network of `checkpoint` gives them, a row each.
+    """The texts of `split` with the classes that the network of `checkpoint` gives them, a row
+    each.
 
-    The columns are `text`, `truth`, `predicted`, `confidence`, and for each class its probability `p_CLASS`.
+    The columns are `text`, `truth`, `predicted`, `confidence`, and for each class its probability
+    `p_CLASS`.
 
     Raises:
         UsageError: the texts or the checkpoint cannot be read.
@@ -164,15 +186,25 @@ def predict_text(checkpoint: Path, text: str) -> str:
     if not text.strip():
         raise UsageError(f"text={text!r}: write the text to classify")
     answers, note = classify(load_classifier(checkpoint), [text])
-    shares = {name.removeprefix("p_"): share[0] for name, share in answers.items() if name.startswith("p_")}
-    return ", ".join(f"{name} {share:.1%}" for name, share in sorted(shares.items(), key=lambda one: -one[1])) + note
+    shares = {
+        name.removeprefix("p_"): share[0]
+        for name, share in answers.items()
+        if name.startswith("p_")
+    }
+    return (
+        ", ".join(
+            f"{name} {share:.1%}" for name, share in sorted(shares.items(), key=lambda one: -one[1])
+        )
+        + note
+    )
 
 
 def predict(checkpoint: Path, source: Path, target: Path) -> str:
-    """Write the classes of the texts in the table `source` to `target`, CSV or Parquet; returns what to print.
+    """Write the classes of the texts in the table `source` to `target`, CSV or Parquet; returns
+    what to print.
 
-    The column of the texts has the same name as in training, or `text` after a training on folders. The new table has
-    `text`, `predicted`, `confidence` and for each class `p_CLASS`, row by row.
+    The column of the texts has the same name as in training, or `text` after a training on folders.
+    The new table has `text`, `predicted`, `confidence` and for each class `p_CLASS`, row by row.
 
     Raises:
         UsageError: a file cannot be read, or the name of `target` gives no format.
@@ -186,12 +218,16 @@ def predict(checkpoint: Path, source: Path, target: Path) -> str:
 
 
 def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[dict[str, Any], str]:
-    """The columns `predicted`, `confidence` and for each class `p_CLASS`; and a remark if texts were cut, else ""."""
+    """The columns `predicted`, `confidence` and for each class `p_CLASS`;
+    and a remark if texts were cut, else "".
+    """
     encoded, cut = loaded.tokens.encode(texts)
     data = PaddedTexts(encoded, np.zeros(len(texts), np.int64), loaded.tokens.pad)
     batches = (data[rows] for rows in data.in_order(BATCH))
     probabilities = probabilities_of(loaded.net, batches, len(texts))
-    columns: dict[str, Any] = {f"p_{name}": probabilities[:, label] for label, name in enumerate(loaded.classes)}
+    columns: dict[str, Any] = {
+        f"p_{name}": probabilities[:, label] for label, name in enumerate(loaded.classes)
+    }
     predicted = [loaded.classes[label] for label in probabilities.argmax(1)]
     note = f"; cut to {loaded.tokens.max_length} tokens: {cut} of {len(texts)}" if cut else ""
     return {"predicted": predicted, "confidence": probabilities.max(1), **columns}, note

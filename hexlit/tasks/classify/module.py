@@ -19,8 +19,20 @@ from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig, TextNetConfig
-from hexlit.tasks.classify.data import LengthBuckets, PaddedTexts, TextBatch, TextTokens, read_labelled, split_texts
-from hexlit.tasks.supervised import SupervisedModule, check_unchanged, sine_positions, transformer_layers
+from hexlit.tasks.classify.data import (
+    LengthBuckets,
+    PaddedTexts,
+    TextBatch,
+    TextTokens,
+    read_labelled,
+    split_texts,
+)
+from hexlit.tasks.supervised import (
+    SupervisedModule,
+    check_unchanged,
+    sine_positions,
+    transformer_layers,
+)
 from hexlit.tasks.tables import SPLITS, first_line
 from hexlit.training.batches import whole_size
 
@@ -33,9 +45,10 @@ BINS = 15
 def scores_of(probabilities: Probabilities, truth: Counts) -> dict[str, float]:
     """Scores of `probabilities` `[N, C]`; `truth` `[N]` are the indices of the true classes.
 
-    `macro_f1` is the unweighted mean of the classes' F1, `log_loss` the mean of minus the logarithm of the true class's
-    probability, `ece` the expected calibration error (the mean distance of confidence and accuracy, 0 at best), and
-    `brier` the mean squared distance from the true class, summed over classes: 0 at best, 2 at worst.
+    `macro_f1` is the unweighted mean of the classes' F1, `log_loss` the mean of minus the logarithm
+    of the true class's probability, `ece` the expected calibration error (the mean distance of
+    confidence and accuracy, 0 at best), and `brier` the mean squared distance from the true class,
+    summed over classes: 0 at best, 2 at worst.
     """
     from sklearn.metrics import f1_score  # takes a second to import
 
@@ -43,15 +56,21 @@ def scores_of(probabilities: Probabilities, truth: Counts) -> dict[str, float]:
     own = probabilities[np.arange(len(truth)), truth]
     return {
         "accuracy": float((chosen == truth).mean()),
-        "macro_f1": float(f1_score(truth, chosen, labels=range(classes), average="macro", zero_division=0)),
+        "macro_f1": float(
+            f1_score(truth, chosen, labels=range(classes), average="macro", zero_division=0)
+        ),
         "log_loss": float(-np.log(np.maximum(own, 1e-12)).mean()),
         "ece": calibration_error(probabilities.max(1), chosen == truth),
         "brier": float(((probabilities - np.eye(classes)[truth]) ** 2).sum(1).mean()),
     }
 
 
-def calibration_error(confidence: Probabilities, right: NDArray[np.bool_], bins: int = BINS) -> float:
-    """Mean distance over texts of a bin's confidence and accuracy; `confidence` and `right` are `[N]`."""
+def calibration_error(
+    confidence: Probabilities, right: NDArray[np.bool_], bins: int = BINS
+) -> float:
+    """Mean distance over texts of a bin's confidence and accuracy;
+    `confidence` and `right` are `[N]`.
+    """
     numbers = np.minimum((confidence * bins).astype(np.int64), bins - 1)
     gaps = np.bincount(numbers, confidence - right, minlength=bins)
     return float(np.abs(gaps).sum() / len(confidence))
@@ -67,7 +86,8 @@ def surprises(probabilities: Probabilities, truth: Counts, most: int) -> list[in
 class ClassifyDataModule(L.LightningDataModule):
     """Training, validation and test texts.
 
-    Call `use_tokens` before any loader. One loader serves all epochs, so its processes stay alive between them.
+    Call `use_tokens` before any loader. One loader serves all epochs, so its processes stay alive
+    between them.
 
     Attributes:
         classes: their names, sorted; a label is an index in this list.
@@ -90,10 +110,17 @@ class ClassifyDataModule(L.LightningDataModule):
         source = read_labelled(config)
         self.latin1 = source.latin1
         self.splits = split_texts(source, config)
-        self.texts = {split: [source.texts[row] for row in rows] for split, rows in self.splits.rows.items()}
-        names = {split: [source.labels[row] for row in rows] for split, rows in self.splits.rows.items()}
+        self.texts = {
+            split: [source.texts[row] for row in rows] for split, rows in self.splits.rows.items()
+        }
+        names = {
+            split: [source.labels[row] for row in rows] for split, rows in self.splits.rows.items()
+        }
         self.classes = sorted({name for own in names.values() for name in own})
-        self.labels = {split: np.searchsorted(self.classes, own).astype(np.int64) for split, own in names.items()}
+        self.labels = {
+            split: np.searchsorted(self.classes, own).astype(np.int64)
+            for split, own in names.items()
+        }
         self.cut: dict[str, int] = {}
         self._padded: dict[str, PaddedTexts] = {}
 
@@ -121,11 +148,18 @@ class ClassifyDataModule(L.LightningDataModule):
     def in_order(self, split: str) -> DataLoader[Any]:
         """Every text of `split` once, the longest first."""
         data = self._padded[split]
-        return make_loader(data, self.profile, sampler=data.in_order(self.profile.evaluation_batch), batch_size=None)
+        return make_loader(
+            data,
+            self.profile,
+            sampler=data.in_order(self.profile.evaluation_batch),
+            batch_size=None,
+        )
 
     def summary(self) -> dict[str, Any]:
         """Plain containers: texts of the splits, and the texts dropped, cut or read as Latin-1."""
-        counts = np.bincount(np.concatenate(list(self.labels.values())), minlength=len(self.classes))
+        counts = np.bincount(
+            np.concatenate(list(self.labels.values())), minlength=len(self.classes)
+        )
         return {
             "texts": {split: len(texts) for split, texts in self.texts.items()},
             "dropped": self.splits.dropped,
@@ -138,7 +172,10 @@ class ClassifyDataModule(L.LightningDataModule):
 
     def state_dict(self) -> dict[str, Any]:
         """Classes, and a digest of the texts of each split in their order."""
-        digests = {split: hashlib.sha256("\0".join(self.texts[split]).encode()).hexdigest() for split in SPLITS}
+        digests = {
+            split: hashlib.sha256("\0".join(self.texts[split]).encode()).hexdigest()
+            for split in SPLITS
+        }
         return {"classes": self.classes, "texts": digests}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -169,7 +206,8 @@ class MeanEncoder(nn.Module):
 class SmallTransformer(MeanEncoder):
     """A small pre-norm transformer encoder (Vaswani et al. 2017), with sines as positions.
 
-    The embeddings are added to its outputs again, so that single words count from the first step on.
+    The embeddings are added to its outputs again, so that single words count from the first step
+    on.
     """
 
     def __init__(self, vocabulary: int, length: int, config: TextNetConfig) -> None:
@@ -182,12 +220,16 @@ class SmallTransformer(MeanEncoder):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Outputs `[B, L, D]`; tokens outside `mask` are ignored."""
         words = super().forward(tokens, mask)
-        outputs: Tensor = self.layers(words + self.positions[: tokens.shape[1]], src_key_padding_mask=~mask)
+        outputs: Tensor = self.layers(
+            words + self.positions[: tokens.shape[1]], src_key_padding_mask=~mask
+        )
         return outputs + words
 
 
 class TextNet(nn.Module):
-    """An encoder, the mean of its outputs over the tokens of a text, and a linear layer for the classes."""
+    """An encoder, the mean of its outputs over the tokens of a text,
+    and a linear layer for the classes.
+    """
 
     def __init__(self, encoder: "Encoder", classes: int, config: TextNetConfig) -> None:
         """`encoder(tokens, mask)` gives `[B, L, encoder.width]`."""
@@ -228,7 +270,9 @@ Encoder = MeanEncoder | HuggingFaceEncoder
 
 
 def net_of(config: TextNetConfig, tokens: TextTokens, classes: int, encoder: str | None) -> TextNet:
-    """A fresh network; `encoder` has the settings of a pretrained one as JSON, None for one from scratch."""
+    """A fresh network; `encoder` has the settings of a pretrained one as JSON,
+    None for one from scratch.
+    """
     if encoder is not None:
         library = quiet_transformers()
         settings = library.AutoConfig.for_model(**json.loads(encoder))
@@ -239,7 +283,8 @@ def net_of(config: TextNetConfig, tokens: TextTokens, classes: int, encoder: str
 
 
 def load_pretrained(name: str, max_length: int) -> tuple[HuggingFaceEncoder, TextTokens]:
-    """The encoder and the tokenizer of the folder or hub name `name`, for texts of up to `max_length` tokens.
+    """The encoder and the tokenizer of the folder or hub name `name`, for texts of up to
+    `max_length` tokens.
 
     Raises:
         UsageError: they cannot be loaded, they are no encoder, or it reads fewer tokens.
@@ -250,12 +295,18 @@ def load_pretrained(name: str, max_length: int) -> tuple[HuggingFaceEncoder, Tex
         model = library.AutoModel.from_pretrained(name, use_safetensors=True)
         if model.config.is_encoder_decoder:
             raise ValueError(f"a {model.config.model_type} is no encoder such as BERT")
-        tokens = TextTokens(tokenizer.backend_tokenizer.to_str(), tokenizer.pad_token_id, len(tokenizer), max_length)
+        tokens = TextTokens(
+            tokenizer.backend_tokenizer.to_str(), tokenizer.pad_token_id, len(tokenizer), max_length
+        )
         encoder = HuggingFaceEncoder(model)
     except Exception as error:  # a broken folder can make the library raise anything
         reason = f"{type(error).__name__}: {first_line(error)}"
-        raise UsageError(f"net.pretrained={name}: this encoder cannot be loaded ({reason})") from error
-    most = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", max_length))
+        raise UsageError(
+            f"net.pretrained={name}: this encoder cannot be loaded ({reason})"
+        ) from error
+    most = min(
+        tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", max_length)
+    )
     if most < max_length:
         raise UsageError(f"data.max_length={max_length}: {name} reads at most {most} tokens")
     return encoder, tokens
@@ -284,10 +335,20 @@ class ClassifyModule(SupervisedModule):
     dynamic_shapes = True  # a batch is as long as its longest text
 
     def __init__(
-        self, net: TextNet, config: ClassifyTrainConfig, tokens: TextTokens, classes: list[str], profile: DeviceProfile
+        self,
+        net: TextNet,
+        config: ClassifyTrainConfig,
+        tokens: TextTokens,
+        classes: list[str],
+        profile: DeviceProfile,
     ) -> None:
         """Train `net` on texts that become `tokens`."""
-        facts = {"task": "classify", "net": asdict(config.net), "classes": classes, "column": config.data.text}
+        facts = {
+            "task": "classify",
+            "net": asdict(config.net),
+            "classes": classes,
+            "column": config.data.text,
+        }
         super().__init__(net, config.optimizer, config.trainer, profile, facts)
         self.tokens = tokens
         self.filled = self.fixed = 0
@@ -297,7 +358,9 @@ class ClassifyModule(SupervisedModule):
         return {"loss": functional.cross_entropy(output.float(), batch.label)}
 
     def measures(self, output: Tensor, batch: TextBatch) -> dict[str, Tensor]:
-        """Accuracy; the probabilities for measures that are no means are kept until the epoch ends."""
+        """Accuracy; the probabilities for measures that
+        are no means are kept until the epoch ends.
+        """
         self._judged.append((output.float().softmax(1), batch.label))
         return {"accuracy": (output.argmax(1) == batch.label).float().mean()}
 
@@ -310,7 +373,9 @@ class ClassifyModule(SupervisedModule):
     def on_validation_epoch_end(self) -> None:
         """Log the measures that are no means over batches."""
         judged = all_gather_rows(self._judged)
-        probabilities, labels = (torch.cat(parts).cpu().numpy() for parts in zip(*judged, strict=True))
+        probabilities, labels = (
+            torch.cat(parts).cpu().numpy() for parts in zip(*judged, strict=True)
+        )
         self._judged = []
         scores = scores_of(probabilities, labels.astype(np.int64))
         self.log_dict({f"val.{name}": scores[name] for name in ("macro_f1", "ece", "brier")})
@@ -318,7 +383,11 @@ class ClassifyModule(SupervisedModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add tokenizer and encoder, which are too long for the loggers."""
         encoder = self.net.encoder
-        pretrained = encoder.model.config.to_json_string(use_diff=False) if hasattr(encoder, "model") else None
+        pretrained = (
+            encoder.model.config.to_json_string(use_diff=False)
+            if hasattr(encoder, "model")
+            else None
+        )
         checkpoint["hyper_parameters"] |= {"tokens": asdict(self.tokens), "encoder": pretrained}
 
     def example_batch(self, count: int) -> TextBatch:

@@ -12,7 +12,13 @@ from hexlit.reporting.figures import draw
 from hexlit.tasks.classify.config import ClassifyTrainConfig
 from hexlit.tasks.classify.data import TextTokens, fit_tokens
 from hexlit.tasks.classify.evaluation import report_on_test
-from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule, TextNet, load_pretrained, net_of
+from hexlit.tasks.classify.module import (
+    ClassifyDataModule,
+    ClassifyModule,
+    TextNet,
+    load_pretrained,
+    net_of,
+)
 from hexlit.tasks.supervised import SupervisedTask, forward_flops
 from hexlit.tracking.metric_names import Metric
 from hexlit.training.checkpoints import check_same
@@ -55,7 +61,9 @@ class ClassifyTask(SupervisedTask):
         self.module = ClassifyModule(net, self.config, tokens, self.data.classes, profile)
 
     def _network(self) -> tuple[TextNet, TextTokens]:
-        """The network and its tokens: those of the run to continue, a pretrained pair, or a fresh one."""
+        """The network and its tokens: those of the run to continue,
+        a pretrained pair, or a fresh one.
+        """
         config, classes = self.config, len(self.data.classes)
         if self.saved is not None:
             tokens = TextTokens(**self.saved["tokens"])
@@ -73,16 +81,26 @@ class ClassifyTask(SupervisedTask):
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         data = self.config.data
         check_same(folder, saved, {"net": asdict(self.config.net), "column": data.text})
-        check_same(folder, {"data.max_length": saved["tokens"]["max_length"]}, {"data.max_length": data.max_length})
+        check_same(
+            folder,
+            {"data.max_length": saved["tokens"]["max_length"]},
+            {"data.max_length": data.max_length},
+        )
         self.saved = saved
 
     def test(self) -> dict[str, Any]:
         """The report on the test set; its confusion matrix becomes `confusion.svg`."""
-        report = report_on_test(cast(TextNet, self.module.net_in_use), self.data, self.config.errors)
+        report = report_on_test(
+            cast(TextNet, self.module.net_in_use), self.data, self.config.errors
+        )
         self.save_figure("confusion.svg", draw(draw_confusion, report["confusion"]))
         return report
 
     def summary(self) -> Mapping[str, Any]:
         filled, fixed = self.module.filled, self.module.fixed
-        padding = {"tokens": filled, "fixed_tokens": fixed, "saved": 1 - filled / fixed if fixed else None}
+        padding = {
+            "tokens": filled,
+            "fixed_tokens": fixed,
+            "saved": 1 - filled / fixed if fixed else None,
+        }
         return {"data": self.data.summary(), "padding": padding}

@@ -1,4 +1,6 @@
-"""A table of readings as windows: times, grid, gaps, scaling, batches. No Lightning: loading processes import this."""
+"""A table of readings as windows: times, grid, gaps, scaling,
+batches. No Lightning: loading processes import this.
+"""
 
 import logging
 from collections.abc import Mapping
@@ -53,17 +55,21 @@ class TimeGrid:
 
 
 def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") -> TimeGrid:
-    """The CSV or Parquet file `path` at every multiple of the step, from the first row of any series to the last.
+    """The CSV or Parquet file `path` at every multiple of the step, from the first row of any
+    series to the last.
 
-    A time between two steps is rounded down. Of rows with the same series and step the first of the table counts. The
-    others are left out with a warning: those `at the same time` as an earlier row, such as the double hour when clocks
-    go back, and those `finer than the step`.
+    A time between two steps is rounded down. Of rows with the same series and step the first of the
+    table counts. The others are left out with a warning: those `at the same time` as an earlier
+    row, such as the double hour when clocks go back, and those `finer than the step`.
 
     Raises:
-        UsageError: the file cannot be read, a column does not fit its meaning; names the setting `key`.
+        UsageError: the file cannot be read, a column does not fit its meaning; names the setting
+            `key`.
     """
     by = [config.series] if config.series else []
-    table = read_table(path, [*config.time, *by, *config.statics, *config.columns], key, by).to_pandas()
+    table = read_table(
+        path, [*config.time, *by, *config.statics, *config.columns], key, by
+    ).to_pandas()
     try:
         for name in [*config.time, *by]:
             if empty := table[name].isna().sum():
@@ -100,17 +106,24 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
     )
 
 
-def _repeated(series: NDArray[np.int64], seconds: NDArray[np.int64], steps: NDArray[np.int64]) -> dict[str, int]:
+def _repeated(
+    series: NDArray[np.int64], seconds: NDArray[np.int64], steps: NDArray[np.int64]
+) -> dict[str, int]:
     """Numbers of rows behind the first of their series and step, by reason."""
     same_time = pd.DataFrame({"series": series, "at": seconds}).duplicated()
     same_step = pd.DataFrame({"series": series, "at": steps}).duplicated()
-    return {"at the same time": int(same_time.sum()), "finer than the step": int((same_step & ~same_time).sum())}
+    return {
+        "at the same time": int(same_time.sum()),
+        "finer than the step": int((same_step & ~same_time).sum()),
+    }
 
 
 def read_times(table: pd.DataFrame, form: str | None) -> Times:
-    """datetime64[s] `[N]` of one column of times, of whole numbers (year, month, day, hour, minute), or of texts.
+    """datetime64[s] `[N]` of one column of times, of whole numbers (year, month, day, hour,
+    minute), or of texts.
 
-    Texts of several columns are joined by a space. A time with a zone becomes UTC; one without stays as it is.
+    Texts of several columns are joined by a space. A time with a zone becomes UTC; one without
+    stays as it is.
 
     Raises:
         ValueError: a time cannot be read.
@@ -124,15 +137,20 @@ def read_times(table: pd.DataFrame, form: str | None) -> Times:
     elif len(columns) == 1 and is_datetime64_any_dtype(columns[0]):
         times = pd.to_datetime(columns[0], utc=True)
     else:
-        texts = columns[0].astype(str).str.cat([column.astype(str) for column in columns[1:]], sep=" ")
+        texts = (
+            columns[0].astype(str).str.cat([column.astype(str) for column in columns[1:]], sep=" ")
+        )
         times = pd.to_datetime(texts, format=form or "ISO8601", utc=True, errors="coerce")
         if wrong := texts[times.isna()].tolist():
-            raise ValueError(f"{'+'.join(table)} is {wrong[0]!r} in a row, data.time_format={form or 'ISO 8601'}")
+            raise ValueError(
+                f"{'+'.join(table)} is {wrong[0]!r} in a row, data.time_format={form or 'ISO 8601'}"
+            )
     return times.dt.tz_localize(None).to_numpy().astype("datetime64[s]")  # type: ignore[no-any-return]
 
 
 def calendar_features(times: Times, timezone: str | None, names: list[str]) -> NDArray[np.float32]:
-    """Sine and cosine of each of `names` (hour of the day, weekday, yearday), float32 `[N, 2 * names]`.
+    """Sine and cosine of each of `names` (hour of the day, weekday, yearday), float32 `[N, 2 *
+    names]`.
 
     `times` are UTC and become those of `timezone`; if that is None, they are used unchanged.
     """
@@ -143,15 +161,19 @@ def calendar_features(times: Times, timezone: str | None, names: list[str]) -> N
         "weekday": (local.day_of_week + hours / 24) / 7,
         "yearday": (local.day_of_year - 1 + hours / 24) / 365.25,
     }
-    waves = [wave(2 * np.pi * turns[name].to_numpy()) for name in names for wave in (np.sin, np.cos)]
+    waves = [
+        wave(2 * np.pi * turns[name].to_numpy()) for name in names for wave in (np.sin, np.cos)
+    ]
     return np.stack(waves, 1).astype(np.float32) if waves else np.zeros((len(times), 0), np.float32)
 
 
-def carried_forward(values: Values, max_gap: int, cuts: tuple[int, ...] = ()) -> tuple[Values, NDArray[np.bool_]]:
+def carried_forward(
+    values: Values, max_gap: int, cuts: tuple[int, ...] = ()
+) -> tuple[Values, NDArray[np.bool_]]:
     """`values` `[S, T, V]` with gaps filled by the last known value, and a mask of the filled ones.
 
-    A value fills at most the next `max_gap` steps, and never beyond one of the `cuts`, the first steps of other splits.
-    Longer gaps keep NaN in their further steps.
+    A value fills at most the next `max_gap` steps, and never beyond one of the `cuts`, the first
+    steps of other splits. Longer gaps keep NaN in their further steps.
     """
     filled = values
     if max_gap:
@@ -166,7 +188,8 @@ def carried_forward(values: Values, max_gap: int, cuts: tuple[int, ...] = ()) ->
 class WindowSpec:
     """Columns, window, grid and scaling, in plain containers.
 
-    V are the columns of values, C the calendar features, K the static ones, T the targets, P the horizons.
+    V are the columns of values, C the calendar features, K the static ones, T the targets, P the
+    horizons.
     """
 
     time: list[str]
@@ -208,9 +231,13 @@ class WindowSpec:
 
     @property
     def source(self) -> ForecastDataConfig:
-        """Columns to read from a new table. Its series are those of the training, with their static columns."""
+        """Columns to read from a new table.
+        Its series are those of the training, with their static columns.
+        """
         names = ("time", "time_format", "timezone", "targets", "features", "step_minutes")
-        return ForecastDataConfig(series=self.series_column, **{name: getattr(self, name) for name in names})
+        return ForecastDataConfig(
+            series=self.series_column, **{name: getattr(self, name) for name in names}
+        )
 
     @property
     def target_std(self) -> list[float]:
@@ -220,7 +247,9 @@ class WindowSpec:
     def in_units(self, scaled: NDArray[np.float32]) -> NDArray[np.float64]:
         """Scaled targets `[..., T]` in their units."""
         count = len(self.targets)
-        return np.asarray(scaled.astype(np.float64) * np.array(self.std[:count]) + np.array(self.mean[:count]))
+        return np.asarray(
+            scaled.astype(np.float64) * np.array(self.std[:count]) + np.array(self.mean[:count])
+        )
 
 
 def fit_spec(config: ForecastDataConfig, grid: TimeGrid, train_steps: int) -> WindowSpec:
@@ -232,7 +261,11 @@ def fit_spec(config: ForecastDataConfig, grid: TimeGrid, train_steps: int) -> Wi
     mean, std = np.nanmean(rows, 0), np.nanstd(rows, 0)
     statics = grid.statics - grid.statics.mean(0)
     spread = statics.std(0)
-    shared = {one.name: getattr(config, one.name) for one in fields(WindowSpec) if hasattr(config, one.name)}
+    shared = {
+        one.name: getattr(config, one.name)
+        for one in fields(WindowSpec)
+        if hasattr(config, one.name)
+    }
     own = {
         "series_column": config.series,
         "series": list(grid.series),
@@ -246,7 +279,9 @@ def fit_spec(config: ForecastDataConfig, grid: TimeGrid, train_steps: int) -> Wi
 
 
 class ForecastBatch(NamedTuple):
-    """B windows: H steps of the past with F inputs, P horizons with T targets. Values are scaled."""
+    """B windows: H steps of the past with F inputs,
+    P horizons with T targets. Values are scaled.
+    """
 
     history: Tensor
     """Past, float32 `[B, H, F]`: values (targets first), 1 for each filled one, calendar."""
@@ -273,7 +308,9 @@ class WindowTable:
     """
 
     def __init__(self, grid: TimeGrid, spec: WindowSpec, cuts: tuple[int, ...] = ()) -> None:
-        """Scale and fill the values of `grid`; nothing is filled across the `cuts` between splits."""
+        """Scale and fill the values of `grid`;
+        nothing is filled across the `cuts` between splits.
+        """
         values, self.filled = carried_forward(grid.values, spec.max_gap, cuts)
         known = np.isfinite(grid.values)
         self.has_input = np.all(known | self.filled, axis=2)
@@ -283,10 +320,14 @@ class WindowTable:
         scaled = np.nan_to_num((values - np.array(spec.mean)) / np.array(spec.std))
         beyond = np.arange(grid.steps + max(spec.horizons), dtype=np.int64)
         calendar = calendar_features(grid.times(beyond), spec.timezone, spec.calendar)
-        of_past = np.broadcast_to(calendar[None, : grid.steps], (len(grid.series), grid.steps, calendar.shape[1]))
+        of_past = np.broadcast_to(
+            calendar[None, : grid.steps], (len(grid.series), grid.steps, calendar.shape[1])
+        )
         inputs = np.concatenate([scaled, self.filled, of_past], 2).astype(np.float32)
         self._inputs = torch.from_numpy(inputs.reshape(-1, inputs.shape[2]))
-        truth = (grid.values[:, :, : len(spec.targets)] - np.array(spec.mean)[: len(spec.targets)]) / spec.target_std
+        truth = (
+            grid.values[:, :, : len(spec.targets)] - np.array(spec.mean)[: len(spec.targets)]
+        ) / spec.target_std
         self._truth = torch.from_numpy(truth.astype(np.float32).reshape(-1, len(spec.targets)))
         self._calendar = torch.from_numpy(calendar)
         self.statics = torch.tensor(spec.statics, dtype=torch.float32).reshape(len(spec.series), -1)
@@ -302,7 +343,9 @@ class WindowTable:
         inside = ahead < self.steps
         target = self._truth[numbers[:, None] * self.steps + torch.where(inside, ahead, 0)]
         target = torch.where(inside[:, :, None], target, torch.nan)
-        return ForecastBatch(self._inputs[past], self._calendar[ahead], self.statics[numbers], numbers, target, steps)
+        return ForecastBatch(
+            self._inputs[past], self._calendar[ahead], self.statics[numbers], numbers, target, steps
+        )
 
 
 class Windows(Dataset[ForecastBatch]):
@@ -315,16 +358,20 @@ class Windows(Dataset[ForecastBatch]):
     """
 
     def __init__(self, table: WindowTable, begin: int, end: int, stride: int) -> None:
-        """Every window whose past and targets lie in the steps `begin` to `end` (left out), one each `stride` steps.
+        """Every window whose past and targets lie in the steps `begin` to `end` (left out), one
+        each `stride` steps.
 
-        A window is dropped if an input of its past was neither read nor filled, or if a target was not read.
+        A window is dropped if an input of its past was neither read nor filled, or if a target was
+        not read.
         """
         spec = table.spec
         self._table = table
         origins = np.arange(begin + spec.history - 1, end - max(spec.horizons), stride)
         gaps = np.pad(np.cumsum(~table.has_input, 1), ((0, 0), (1, 0)))
         has_past = gaps[:, origins + 1] == gaps[:, origins + 1 - spec.history]
-        has_future = np.all([table.has_target[:, origins + ahead] for ahead in spec.horizons], axis=0)
+        has_future = np.all(
+            [table.has_target[:, origins + ahead] for ahead in spec.horizons], axis=0
+        )
         self.series, columns = np.nonzero(has_past & has_future)
         self.origin = origins[columns]
         no_target = int((has_past & ~has_future).sum())

@@ -1,4 +1,6 @@
-"""The forecaster beside plain references on the same windows, and its forecasts as tables and figures."""
+"""The forecaster beside plain references on the same windows,
+and its forecasts as tables and figures.
+"""
 
 import logging
 from pathlib import Path
@@ -16,7 +18,14 @@ from hexlit.errors import UsageError
 from hexlit.reporting.forecasts import ForecastPanel
 from hexlit.tasks.forecast.config import ForecastNetConfig, ForecastTrainConfig
 from hexlit.tasks.forecast.data import ForecastBatch, WindowSpec, WindowTable, read_grid
-from hexlit.tasks.forecast.module import NAIVE, ForecastDataModule, ForecastNet, errors_of, naive_forecasts, skill
+from hexlit.tasks.forecast.module import (
+    NAIVE,
+    ForecastDataModule,
+    ForecastNet,
+    errors_of,
+    naive_forecasts,
+    skill,
+)
 from hexlit.tasks.supervised import evaluating, load_trained
 from hexlit.tasks.tables import SPLITS, write_table
 from hexlit.training.batches import parts_of
@@ -31,7 +40,8 @@ PENALTIES = (1.0, 10.0, 100.0, 1e3, 1e4)
 
 
 def load_forecaster(path: Path) -> tuple[ForecastNet, WindowSpec]:
-    """The forecaster of the checkpoint `path`, or of the folder of a run: its network and the facts about its data.
+    """The forecaster of the checkpoint `path`, or of the folder of a run: its network and the facts
+    about its data.
 
     The network is in evaluation mode on the CPU.
 
@@ -48,46 +58,75 @@ def load_forecaster(path: Path) -> tuple[ForecastNet, WindowSpec]:
     return load_trained(path, "forecaster", make)
 
 
-def error_table(net: ForecastNet, data: ForecastDataModule, split: str = "test") -> list[dict[str, Any]]:
-    """Errors on the windows of `split` by forecaster, target and horizon, each target's overall row first.
+def error_table(
+    net: ForecastNet, data: ForecastDataModule, split: str = "test"
+) -> list[dict[str, Any]]:
+    """Errors on the windows of `split` by forecaster, target and horizon, each target's overall row
+    first.
 
-    A row has the `forecaster` (`model`, `persistence`, `seasonal` or `ridge`), the `target`, the `horizon` in steps
-    ahead or `all`, the number of `windows`, `mae`, `rmse`, `r2`, `skill_over_persistence` and `skill_over_seasonal`,
-    which is NaN if the past is shorter than the season. Use the test set once, at the end.
+    A row has the `forecaster` (`model`, `persistence`, `seasonal` or `ridge`), the `target`, the
+    `horizon` in steps ahead or `all`, the number of `windows`, `mae`, `rmse`, `r2`,
+    `skill_over_persistence` and `skill_over_seasonal`, which is NaN if the past is shorter than the
+    season. Use the test set once, at the end.
     """
     spec, batch = data.spec, data.windows[split][:]
     forecasts = forecasts_of(net, data, batch)
-    errors = {name: errors_of([(own, batch.target)], spec.target_std) for name, own in forecasts.items()}
+    errors = {
+        name: errors_of([(own, batch.target)], spec.target_std) for name, own in forecasts.items()
+    }
     table = []
     for forecaster, own in errors.items():
         columns = {"mae": own.mae, "rmse": own.rmse, "r2": own.r2}
         for naive in NAIVE:
-            columns[f"skill_over_{naive}"] = skill(own.mae, errors[naive].mae if naive in errors else 0 * own.mae)
+            columns[f"skill_over_{naive}"] = skill(
+                own.mae, errors[naive].mae if naive in errors else 0 * own.mae
+            )
         for column, target in enumerate(spec.targets):
             for number, horizon in enumerate([OVERALL, *spec.horizons]):
-                row = {"forecaster": forecaster, "target": target, "horizon": horizon, "windows": len(batch.series)}
-                table.append(row | {name: float(values[number, column]) for name, values in columns.items()})
+                row = {
+                    "forecaster": forecaster,
+                    "target": target,
+                    "horizon": horizon,
+                    "windows": len(batch.series),
+                }
+                table.append(
+                    row | {name: float(values[number, column]) for name, values in columns.items()}
+                )
     return table
 
 
-def forecasts_of(net: ForecastNet, data: ForecastDataModule, batch: ForecastBatch) -> dict[str, Tensor]:
-    """Scaled forecasts `[B, P, T]` by name: of the model, the naive ones, and of ridge regression."""
-    change = torch.from_numpy(_design(batch, data.spec) @ fit_ridge(data)).reshape(batch.target.shape)
+def forecasts_of(
+    net: ForecastNet, data: ForecastDataModule, batch: ForecastBatch
+) -> dict[str, Tensor]:
+    """Scaled forecasts `[B, P, T]` by name:
+    of the model, the naive ones, and of ridge regression.
+    """
+    change = torch.from_numpy(_design(batch, data.spec) @ fit_ridge(data)).reshape(
+        batch.target.shape
+    )
     ridge = (_last(batch) + change).float()
-    return {"model": forecast_batch(net, batch), **naive_forecasts(batch.history, data.spec), "ridge": ridge}
+    return {
+        "model": forecast_batch(net, batch),
+        **naive_forecasts(batch.history, data.spec),
+        "ridge": ridge,
+    }
 
 
 def forecast_batch(net: ForecastNet, batch: ForecastBatch) -> Tensor:
     """Scaled forecasts `[B, P, T]` of `net`, on the CPU and without dropout."""
     with evaluating(net) as device:
-        return torch.cat([net(*(one.to(device) for one in part[:4])).cpu() for part in parts_of(batch, AT_ONCE)])
+        return torch.cat(
+            [net(*(one.to(device) for one in part[:4])).cpu() for part in parts_of(batch, AT_ONCE)]
+        )
 
 
 def fit_ridge(data: ForecastDataModule) -> NDArray[np.float64]:
-    """Weights of ridge regression from the whole window to all horizons, `[D + 1, P * T]`, the last row the bias.
+    """Weights of ridge regression from the whole window to all horizons, `[D + 1, P * T]`, the last
+    row the bias.
 
-    They are the best of `PENALTIES` on validation, all fitted to the training windows by the normal equations. The
-    target is the change from the last known value, so a large penalty leads to persistence.
+    They are the best of `PENALTIES` on validation, all fitted to the training windows by the normal
+    equations. The target is the change from the last known value, so a large penalty leads to
+    persistence.
     """
     (design, change), (judged, truth) = (
         (_design(batch, data.spec), (batch.target - _last(batch)).flatten(1).double().numpy())
@@ -100,7 +139,9 @@ def fit_ridge(data: ForecastDataModule) -> NDArray[np.float64]:
 
 
 def _design(batch: ForecastBatch, spec: WindowSpec) -> NDArray[np.float64]:
-    """Inputs `[B, D + 1]`: the past, the calendar of the first forecast step, static columns, series, one."""
+    """Inputs `[B, D + 1]`: the past,
+    the calendar of the first forecast step, static columns, series, one.
+    """
     kinds = torch.nn.functional.one_hot(batch.series, len(spec.series))
     ones = torch.ones(len(batch.series), 1)
     parts = [batch.history.flatten(1), batch.future[:, 0], batch.statics, kinds, ones]
@@ -119,22 +160,33 @@ def example_panels(net: ForecastNet, data: ForecastDataModule, count: int) -> li
     naive = naive_forecasts(batch.history, spec).get("seasonal")
     past, *others = (
         spec.in_units(part.numpy())[:, :, 0].tolist()
-        for part in (batch.history[:, :, : len(spec.targets)], batch.target, forecast_batch(net, batch), naive)
+        for part in (
+            batch.history[:, :, : len(spec.targets)],
+            batch.target,
+            forecast_batch(net, batch),
+            naive,
+        )
         if part is not None
     )
     panels = []
-    for row, (series, time) in enumerate(zip(batch.series, data.grid.times(batch.origin.numpy()), strict=True)):
+    for row, (series, time) in enumerate(
+        zip(batch.series, data.grid.times(batch.origin.numpy()), strict=True)
+    ):
         title, steps = f"{spec.series[series]}, from {time}", list(range(1 - spec.history, 1))
-        panels.append(ForecastPanel(title, steps, past[row], spec.horizons, *(part[row] for part in others)))
+        panels.append(
+            ForecastPanel(title, steps, past[row], spec.horizons, *(part[row] for part in others))
+        )
     return panels
 
 
 def data_table(settings: ForecastTrainConfig) -> pa.Table:
-    """The readings that a run with `settings` would use, on its regular grid: a row for each series and step.
+    """The readings that a run with `settings` would use, on its regular grid: a row for each series
+    and step.
 
-    The columns of series, time (UTC if the readings have a zone) and values are named as in the source, so
-    `hexlit predict` accepts the table. A missing value is NaN. `split` comes last. A source without series has the
-    column `series`. A source with the time in several columns has `time`.
+    The columns of series, time (UTC if the readings have a zone) and values are named as in the
+    source, so `hexlit predict` accepts the table. A missing value is NaN. `split` comes last. A
+    source without series has the column `series`. A source with the time in several columns has
+    `time`.
 
     Raises:
         UsageError: they cannot be read, or are too few.
@@ -142,23 +194,32 @@ def data_table(settings: ForecastTrainConfig) -> pa.Table:
     data = _data(settings)
     grid, names = data.grid, _column_names(settings)
     split = np.repeat(SPLITS, np.diff([0, *data.cuts, grid.steps]))
-    columns = [np.repeat(grid.series, grid.steps), np.tile(grid.times(np.arange(grid.steps)), len(grid.series))]
+    columns = [
+        np.repeat(grid.series, grid.steps),
+        np.tile(grid.times(np.arange(grid.steps)), len(grid.series)),
+    ]
     values = grid.values.reshape(-1, len(data.spec.values)).T
-    return pa.table([*columns, *values, np.tile(split, len(grid.series))], [*names, *data.spec.values, "split"])
+    return pa.table(
+        [*columns, *values, np.tile(split, len(grid.series))], [*names, *data.spec.values, "split"]
+    )
 
 
 def judged_table(settings: ForecastTrainConfig, checkpoint: Path, split: str) -> pa.Table:
-    """Every forecast of the windows of `split` beside the truth: a row for each window, target and step ahead.
+    """Every forecast of the windows of `split` beside the truth: a row for each window, target and
+    step ahead.
 
-    The columns are series and time of the forecast step, named as in `data_table`, `steps_ahead`, `target` and `truth`.
-    The forecasts are `model`, `persistence`, `seasonal` (if the past is long enough) and `ridge`, in units.
+    The columns are series and time of the forecast step, named as in `data_table`, `steps_ahead`,
+    `target` and `truth`. The forecasts are `model`, `persistence`, `seasonal` (if the past is long
+    enough) and `ridge`, in units.
 
     Raises:
         UsageError: the readings or the checkpoint cannot be read, or do not belong together.
     """
     (net, spec), data = load_forecaster(checkpoint), _data(settings)
     if data.spec != spec:
-        raise UsageError(f"checkpoint={checkpoint}: was trained on other readings than those of data.path now")
+        raise UsageError(
+            f"checkpoint={checkpoint}: was trained on other readings than those of data.path now"
+        )
     batch = data.windows[split][:]
     scaled = {"truth": batch.target, **forecasts_of(net, data, batch)}
     series, time = _column_names(settings)
@@ -183,18 +244,22 @@ def _column_names(settings: ForecastTrainConfig) -> tuple[str, str]:
 
 def _data(settings: ForecastTrainConfig) -> ForecastDataModule:
     """The data as a run has it; it does not depend on the device."""
-    return ForecastDataModule(settings.data, seed=settings.seed, profile=build_profile(AcceleratorConfig(device="cpu")))
+    return ForecastDataModule(
+        settings.data, seed=settings.seed, profile=build_profile(AcceleratorConfig(device="cpu"))
+    )
 
 
 def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
     """Forecasts of every series of the CSV or Parquet file `source`, from its last row on.
 
-    The file has the same columns as the training data, and at least as many steps as a forecast sees. The table has the
-    columns `series`, `time` (in UTC if the file's times have a zone), `steps_ahead` and one for each target, in its
-    unit. A series with a gap that is too long to fill is left out with a warning.
+    The file has the same columns as the training data, and at least as many steps as a forecast
+    sees. The table has the columns `series`, `time` (in UTC if the file's times have a zone),
+    `steps_ahead` and one for each target, in its unit. A series with a gap that is too long to fill
+    is left out with a warning.
 
     Raises:
-        UsageError: `checkpoint` or `source` cannot be read, a series is new, or none can be forecast.
+        UsageError: `checkpoint` or `source` cannot be read, a series is new, or none can be
+            forecast.
     """
     net, spec = load_forecaster(checkpoint)
     grid = read_grid(source, spec.source, key="source")
@@ -203,7 +268,10 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
             f"source={source}: series {', '.join(unknown)} is not among those trained on: {', '.join(spec.series)}"
         )
     table = WindowTable(grid, spec)
-    known = [table.has_input[series, : last + 1][-spec.history :].all() for series, last in enumerate(grid.last)]
+    known = [
+        table.has_input[series, : last + 1][-spec.history :].all()
+        for series, last in enumerate(grid.last)
+    ]
     ready = (grid.last + 1 >= spec.history) & known
     gap = f"{spec.history} steps without a gap of more than {spec.max_gap}"
     if not ready.any():
@@ -211,10 +279,14 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
     names = np.array(grid.series)
     if not ready.all():
         left_out = ", ".join(names[~ready])
-        log.warning("source=%s: no forecast of series %s, which must end with %s", source, left_out, gap)
+        log.warning(
+            "source=%s: no forecast of series %s, which must end with %s", source, left_out, gap
+        )
     rows = np.flatnonzero(ready)
     series = torch.tensor([spec.series.index(name) for name in names[rows]])
-    batch = table.batch(rows, grid.last[rows])._replace(series=series, statics=table.statics[series])
+    batch = table.batch(rows, grid.last[rows])._replace(
+        series=series, statics=table.statics[series]
+    )
     values = spec.in_units(forecast_batch(net, batch).numpy())
     if not np.isfinite(values).all():
         raise UsageError(f"checkpoint={checkpoint}: its forecasts are no numbers")

@@ -1,4 +1,6 @@
-"""Networks that forecast, their errors in the targets' units, and the Lightning modules of data and learning."""
+"""Networks that forecast, their errors in the targets' units,
+and the Lightning modules of data and learning.
+"""
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -20,8 +22,21 @@ from hexlit.accelerate.precision import onednn_takes_bf16
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
-from hexlit.tasks.forecast.data import ForecastBatch, Windows, WindowSpec, WindowTable, fit_spec, in_batches, read_grid
-from hexlit.tasks.supervised import SupervisedModule, check_unchanged, sine_positions, transformer_layers
+from hexlit.tasks.forecast.data import (
+    ForecastBatch,
+    Windows,
+    WindowSpec,
+    WindowTable,
+    fit_spec,
+    in_batches,
+    read_grid,
+)
+from hexlit.tasks.supervised import (
+    SupervisedModule,
+    check_unchanged,
+    sine_positions,
+    transformer_layers,
+)
 from hexlit.tasks.tables import SPLITS
 
 NAIVE = ("persistence", "seasonal")
@@ -30,15 +45,19 @@ NAIVE = ("persistence", "seasonal")
 
 Numbers = NDArray[np.float64]
 Loss = Callable[[Tensor, Tensor], Tensor]
-LOSSES: dict[str, Loss] = {"mae": functional.l1_loss, "mse": functional.mse_loss, "huber": functional.huber_loss}
+LOSSES: dict[str, Loss] = {
+    "mae": functional.l1_loss,
+    "mse": functional.mse_loss,
+    "huber": functional.huber_loss,
+}
 """Losses of scaled values by name."""
 
 
 class ForecastDataModule(L.LightningDataModule):
     """Training, validation and test windows of one table.
 
-    The time axis is cut at the same two times for all series. Past and targets of a window lie on one side of a cut, so
-    no row is in windows of two splits.
+    The time axis is cut at the same two times for all series. Past and targets of a window lie on
+    one side of a cut, so no row is in windows of two splits.
 
     Attributes:
         grid: the table on a regular grid.
@@ -65,13 +84,17 @@ class ForecastDataModule(L.LightningDataModule):
         self.windows = {split: self._find(split) for split in SPLITS}
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Training windows in whole batches, each at most once, in an order that depends on seed and epoch alone.
+        """Training windows in whole batches, each at most once, in an order that depends on seed
+        and epoch alone.
 
-        The windows left over differ from epoch to epoch. Fewer windows than a batch are one smaller batch.
+        The windows left over differ from epoch to epoch. Fewer windows than a batch are one smaller
+        batch.
         """
         assert self.trainer is not None
         windows, size = self.windows["train"], self.profile.train_batch
-        order = np.random.default_rng([self.seed, self.trainer.current_epoch]).permutation(len(windows))
+        order = np.random.default_rng([self.seed, self.trainer.current_epoch]).permutation(
+            len(windows)
+        )
         order = order[: max(len(order) // size * size, min(size, len(order)))]
         return make_loader(windows, self.profile, sampler=in_batches(order, size), batch_size=None)
 
@@ -82,7 +105,9 @@ class ForecastDataModule(L.LightningDataModule):
         return make_loader(windows, self.profile, sampler=rows, batch_size=None)
 
     def summary(self) -> dict[str, Any]:
-        """Plain containers: windows and times of the splits, dropped rows and windows with reasons, filled values."""
+        """Plain containers: windows and times of the splits,
+        dropped rows and windows with reasons, filled values.
+        """
         times = [str(time) for time in self.grid.times(np.array((0, *self.cuts, self.grid.steps)))]
         return {
             "windows": {split: len(windows) for split, windows in self.windows.items()},
@@ -90,7 +115,9 @@ class ForecastDataModule(L.LightningDataModule):
             "dropped": {split: windows.dropped for split, windows in self.windows.items()},
             "begins": dict(zip(SPLITS, times, strict=False)),
             "end": times[-1],
-            "filled": dict(zip(self.spec.values, self.table.filled.sum((0, 1)).tolist(), strict=True)),
+            "filled": dict(
+                zip(self.spec.values, self.table.filled.sum((0, 1)).tolist(), strict=True)
+            ),
         }
 
     def state_dict(self) -> dict[str, Any]:
@@ -103,7 +130,9 @@ class ForecastDataModule(L.LightningDataModule):
         Raises:
             UsageError: the table or its settings differ from those of the run.
         """
-        was, now = ({"cuts": state["cuts"], **state["spec"]} for state in (state_dict, self.state_dict()))
+        was, now = (
+            {"cuts": state["cuts"], **state["spec"]} for state in (state_dict, self.state_dict())
+        )
         check_unchanged(was, now)
 
     def _find(self, split: str) -> Windows:
@@ -113,7 +142,10 @@ class ForecastDataModule(L.LightningDataModule):
         if not len(windows):
             needed = self.spec.history + max(self.spec.horizons)
             missing = np.isnan(self.grid.values[:, begin:end]).mean((0, 1))
-            shares = ", ".join(f"{share:.0%} of {name}" for name, share in zip(self.spec.values, missing, strict=True))
+            shares = ", ".join(
+                f"{share:.0%} of {name}"
+                for name, share in zip(self.spec.values, missing, strict=True)
+            )
             raise UsageError(
                 f"data: the {split} split of {end - begin} steps has no window of {needed} (data.history + "
                 f"data.horizon) without gaps above data.max_gap={self.config.max_gap}; missing are {shares}"
@@ -124,7 +156,8 @@ class ForecastDataModule(L.LightningDataModule):
 class RecurrentEncoder(nn.Module):
     """Layers of LSTM or GRU, each of its own size; the code is the last output `[B, D]`.
 
-    Dropout acts on the outputs of every layer. torch's own acts only between layers, so never with a single one.
+    Dropout acts on the outputs of every layer. torch's own acts only between layers, so never with
+    a single one.
     """
 
     def __init__(self, kind: str, inputs: int, units: list[int], dropout: float) -> None:
@@ -132,7 +165,9 @@ class RecurrentEncoder(nn.Module):
         super().__init__()
         layer = nn.LSTM if kind == "lstm" else nn.GRU
         sizes = zip([inputs, *units], units, strict=False)
-        self.layers = nn.ModuleList(layer(before, after, batch_first=True) for before, after in sizes)
+        self.layers = nn.ModuleList(
+            layer(before, after, batch_first=True) for before, after in sizes
+        )
         self.dropout = nn.Dropout(dropout)
         self.width = units[-1]
 
@@ -147,7 +182,9 @@ class RecurrentEncoder(nn.Module):
 
 
 class TransformerEncoder(nn.Module):
-    """A small pre-norm transformer (Vaswani et al. 2017) over the steps; the code is its output of the last step."""
+    """A small pre-norm transformer (Vaswani et al.
+    2017) over the steps; the code is its output of the last step.
+    """
 
     def __init__(self, inputs: int, history: int, config: ForecastNetConfig) -> None:
         """`config.layers` layers of width `config.hidden`, for a past of `history` steps."""
@@ -166,7 +203,9 @@ class TransformerEncoder(nn.Module):
 
 
 class TrendEncoder(nn.Module):
-    """Trend and remainder of every input, unchanged: with a linear head this is DLinear (Zeng et al. 2023)."""
+    """Trend and remainder of every input, unchanged:
+    with a linear head this is DLinear (Zeng et al. 2023).
+    """
 
     def __init__(self, inputs: int, history: int, trend: int, dropout: float) -> None:
         """The trend is a moving average of `trend` steps, the edges of the past repeated."""
@@ -187,9 +226,9 @@ class TrendEncoder(nn.Module):
 class ForecastNet(nn.Module):
     """An encoder of the past, an embedding of the series and a dense head: all horizons at once.
 
-    With `residual` the past of the targets is relative to the last known value, and the forecast is the change from it,
-    as in NLinear (Zeng et al. 2023). A level that training never had is then harmless. The last layer begins at zero,
-    so an untrained network forecasts the last known value.
+    With `residual` the past of the targets is relative to the last known value, and the forecast is
+    the change from it, as in NLinear (Zeng et al. 2023). A level that training never had is then
+    harmless. The last layer begins at zero, so an untrained network forecasts the last known value.
     """
 
     def __init__(self, config: ForecastNetConfig, spec: WindowSpec) -> None:
@@ -204,19 +243,30 @@ class ForecastNet(nn.Module):
             self.encoder = TransformerEncoder(spec.inputs, spec.history, config)
         else:
             self.encoder = RecurrentEncoder(config.kind, spec.inputs, config.units, config.dropout)
-        self.embedding = nn.Embedding(len(spec.series), config.embedding) if config.embedding else None
-        width = self.encoder.width + config.embedding + len(spec.static_columns) + self.horizons * spec.calendars
+        self.embedding = (
+            nn.Embedding(len(spec.series), config.embedding) if config.embedding else None
+        )
+        width = (
+            self.encoder.width
+            + config.embedding
+            + len(spec.static_columns)
+            + self.horizons * spec.calendars
+        )
         last = nn.Linear(width if linear else config.head, self.horizons * self.targets)
         nn.init.zeros_(last.weight)
         nn.init.zeros_(last.bias)
-        hidden = [] if linear else [nn.Linear(width, config.head), nn.ReLU(), nn.Dropout(config.dropout)]
+        hidden = (
+            [] if linear else [nn.Linear(width, config.head), nn.ReLU(), nn.Dropout(config.dropout)]
+        )
         self.head = nn.Sequential(*hidden, last)
 
     def forward(self, history: Tensor, future: Tensor, statics: Tensor, series: Tensor) -> Tensor:
         """Scaled forecasts float32 `[B, P, T]`; the arguments are as in `ForecastBatch`."""
         last = history[:, -1:, : self.targets]
         if self.residual:
-            history = torch.cat([history[:, :, : self.targets] - last, history[:, :, self.targets :]], 2)
+            history = torch.cat(
+                [history[:, :, : self.targets] - last, history[:, :, self.targets :]], 2
+            )
         parts = [self.encoder(history), statics, future.flatten(1)]
         if self.embedding is not None:
             parts.append(self.embedding(series))
@@ -238,18 +288,23 @@ class Errors:
 
 
 def errors_of(batches: Iterable[tuple[Tensor, Tensor]], std: list[float]) -> Errors:
-    """Errors of scaled forecasts and their truth, both `[B, P, T]` a batch; `std` `[T]` converts them to units.
+    """Errors of scaled forecasts and their truth, both `[B, P, T]` a batch; `std` `[T]` converts
+    them to units.
 
     Scaled values keep sums in float32 exact.
     """
     sums, count = torch.zeros(()), 0
     for forecast, truth in batches:
         error, truth = (forecast - truth).float(), truth.float()
-        own = torch.stack([part.sum(0) for part in (error.abs(), error.square(), truth, truth.square())])
+        own = torch.stack(
+            [part.sum(0) for part in (error.abs(), error.square(), truth, truth.square())]
+        )
         sums = sums + own if count else own
         count += len(truth)
     totals = sums.cpu().numpy().astype(np.float64)
-    means = np.concatenate([totals.sum(1, keepdims=True) / (count * totals.shape[1]), totals / count], 1)
+    means = np.concatenate(
+        [totals.sum(1, keepdims=True) / (count * totals.shape[1]), totals / count], 1
+    )
     absolute, squared, truth_mean, truth_squared = means
     variance = truth_squared - truth_mean**2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -266,14 +321,18 @@ def skill(mae: Numbers, mae_of_naive: Numbers) -> Numbers:
 def naive_forecasts(history: Tensor, spec: WindowSpec) -> dict[str, Tensor]:
     """Scaled forecasts `[B, P, T]` from a past `[B, H, F]` whose targets come first.
 
-    `persistence` repeats the last known value. `seasonal` repeats the latest whole season before each horizon; a past
-    that is shorter than the season has none.
+    `persistence` repeats the last known value. `seasonal` repeats the latest whole season before
+    each horizon; a past that is shorter than the season has none.
     """
     targets = history[:, :, : len(spec.targets)]
     forecasts = {"persistence": targets[:, -1:].expand(-1, len(spec.horizons), -1)}
     if spec.history >= spec.season:
-        # The step before the forecast is -1; a horizon h looks back by the least number of seasons that covers it.
-        steps = [spec.history - 1 + ahead - spec.season * -(-ahead // spec.season) for ahead in spec.horizons]
+        # The step before the forecast is -1; a horizon h looks back by the least number of seasons
+        # that covers it.
+        steps = [
+            spec.history - 1 + ahead - spec.season * -(-ahead // spec.season)
+            for ahead in spec.horizons
+        ]
         forecasts["seasonal"] = targets[:, steps]
     return forecasts
 
@@ -281,16 +340,26 @@ def naive_forecasts(history: Tensor, spec: WindowSpec) -> dict[str, Tensor]:
 class ForecastModule(SupervisedModule):
     """Learns all horizons of all targets at once.
 
-    Validation logs `val.mae`, `val.rmse`, `val.r2` and the skill over the naive forecasts. `val.mae` is in the target's
-    unit. With several targets it is the mean over them, and `val.mae_TARGET` is logged too.
+    Validation logs `val.mae`, `val.rmse`, `val.r2` and the skill over the naive forecasts.
+    `val.mae` is in the target's unit. With several targets it is the mean over them, and
+    `val.mae_TARGET` is logged too.
     """
 
     inputs = 4
 
-    def __init__(self, config: ForecastTrainConfig, spec: WindowSpec, profile: DeviceProfile) -> None:
+    def __init__(
+        self, config: ForecastTrainConfig, spec: WindowSpec, profile: DeviceProfile
+    ) -> None:
         """A fresh network for the windows of `spec`."""
-        facts = {"task": "forecast", "net": asdict(config.net), "spec": asdict(spec), "loss": config.loss}
-        super().__init__(ForecastNet(config.net, spec), config.optimizer, config.trainer, profile, facts)
+        facts = {
+            "task": "forecast",
+            "net": asdict(config.net),
+            "spec": asdict(spec),
+            "loss": config.loss,
+        }
+        super().__init__(
+            ForecastNet(config.net, spec), config.optimizer, config.trainer, profile, facts
+        )
         self.spec = spec
         self.loss = LOSSES[config.loss]
         self._judged: list[tuple[Tensor, ...]] = []
@@ -301,18 +370,26 @@ class ForecastModule(SupervisedModule):
     def measures(self, output: Tensor, batch: ForecastBatch) -> dict[str, Tensor]:
         """Mean absolute error in units; forecasts are kept for measures over the whole epoch."""
         spec = self.spec
-        self._judged.append((batch.target, output.float(), *naive_forecasts(batch.history, spec).values()))
+        self._judged.append(
+            (batch.target, output.float(), *naive_forecasts(batch.history, spec).values())
+        )
         std = torch.tensor(spec.target_std, device=output.device)
         mae = (output.float() - batch.target).abs().mean((0, 1)) * std
         by_target = dict(zip(spec.targets, mae, strict=True)) if len(spec.targets) > 1 else {}
         return {"mae": mae.mean(), **{f"mae_{name}": value for name, value in by_target.items()}}
 
     def on_validation_epoch_end(self) -> None:
-        """Log RMSE, R² and the skill over the naive forecasts, over all windows, means over targets."""
+        """Log RMSE, R² and the skill over the naive forecasts,
+        over all windows, means over targets.
+        """
         truth, *forecasts = zip(*all_gather_rows(self._judged), strict=True)
         self._judged = []
-        model, *naive = (errors_of(zip(own, truth, strict=True), self.spec.target_std) for own in forecasts)
-        self.log_dict({"val.rmse": float(model.rmse[0].mean()), "val.r2": float(model.r2[0].mean())})
+        model, *naive = (
+            errors_of(zip(own, truth, strict=True), self.spec.target_std) for own in forecasts
+        )
+        self.log_dict(
+            {"val.rmse": float(model.rmse[0].mean()), "val.r2": float(model.r2[0].mean())}
+        )
         for name, errors in zip(NAIVE, naive, strict=False):
             self.log(f"val.skill_over_{name}", float(np.mean(skill(model.mae[0], errors.mae[0]))))
 
@@ -325,5 +402,8 @@ def blank_batch(spec: WindowSpec, count: int, device: torch.device) -> ForecastB
     zeros = partial(torch.zeros, device=device)
     number, steps = zeros(count, dtype=torch.long), len(spec.horizons)
     future, statics = zeros(count, steps, spec.calendars), zeros(count, len(spec.static_columns))
-    history, target = zeros(count, spec.history, spec.inputs), zeros(count, steps, len(spec.targets))
+    history, target = (
+        zeros(count, spec.history, spec.inputs),
+        zeros(count, steps, len(spec.targets)),
+    )
     return ForecastBatch(history, future, statics, number, target, number)

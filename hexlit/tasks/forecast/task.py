@@ -11,7 +11,12 @@ from hexlit.reporting.figures import draw
 from hexlit.reporting.forecasts import draw_forecasts, report_sections
 from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.tasks.forecast.evaluation import error_table, example_panels
-from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet, blank_batch
+from hexlit.tasks.forecast.module import (
+    ForecastDataModule,
+    ForecastModule,
+    ForecastNet,
+    blank_batch,
+)
 from hexlit.tasks.supervised import SupervisedTask, forward_flops
 from hexlit.tracking.metric_names import Metric
 from hexlit.training.checkpoints import check_same
@@ -36,11 +41,15 @@ class ForecastTask(SupervisedTask):
 
     def set_up(self, session: Session) -> None:
         self.session = session
-        self.data = ForecastDataModule(self.config.data, seed=self.config.seed, profile=session.profile)
+        self.data = ForecastDataModule(
+            self.config.data, seed=self.config.seed, profile=session.profile
+        )
         self.module = ForecastModule(self.config, self.data.spec, session.profile)
 
     def forward_flops(self) -> int:
-        meta = torch.device("meta")  # shapes only; recurrent layers become plain products, which the counter knows
+        meta = torch.device(
+            "meta"
+        )  # shapes only; recurrent layers become plain products, which the counter knows
         with meta:
             net = ForecastNet(self.config.net, self.data.spec)
         return forward_flops(net, *blank_batch(self.data.spec, 1, meta)[:4])
@@ -49,13 +58,17 @@ class ForecastTask(SupervisedTask):
         check_same(folder, saved, {"net": asdict(self.config.net), "loss": self.config.loss})
 
     def test(self) -> list[dict[str, Any]]:
-        """The errors on the test set by forecaster, target and horizon; a few forecasts become `forecasts.svg`."""
+        """The errors on the test set by forecaster,
+        target and horizon; a few forecasts become `forecasts.svg`.
+        """
         net, minutes = cast(ForecastNet, self.module.net_in_use), self.config.data.step_minutes
         if self.config.figures:
             unit = "hours" if minutes == 60 else f"steps of {minutes} minutes"
             shown = example_panels(net, self.data, self.config.figures)
             target = self.data.spec.targets[0]
-            self.save_figure("forecasts.svg", draw(lambda panels: draw_forecasts(panels, target, unit), shown))
+            self.save_figure(
+                "forecasts.svg", draw(lambda panels: draw_forecasts(panels, target, unit), shown)
+            )
         return error_table(net, self.data)
 
     def summary(self) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """Networks of Hex in files: reading checkpoints and packaged networks, and writing safetensors.
 
-A safetensors file holds the tensors of play. Its metadata tells hexlit how to build the network again. It holds no
-code, and its readers run none.
+A safetensors file holds the tensors of play. Its metadata tells hexlit how to build the network
+again. It holds no code, and its readers run none.
 """
 
 import hashlib
@@ -30,12 +30,16 @@ SUFFIX = ".safetensors"
 FORMAT = "hexlit network 1"
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16}
-"""Number formats of stored weights; float16 halves the size and has a relative error of 5e-4 per weight."""
+"""Number formats of stored weights;
+float16 halves the size and has a relative error of 5e-4 per weight.
+"""
 
 
 @dataclass(frozen=True)
 class LoadedNetwork:
-    """A network and its training settings; its weights work on every board, and best on this one."""
+    """A network and its training settings;
+    its weights work on every board, and best on this one.
+    """
 
     net: HexNet
     size: int
@@ -46,12 +50,14 @@ class LoadedNetwork:
 
 
 def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:
-    """The network that `where` names, with averaged weights if it has them, in evaluation mode on the CPU.
+    """The network that `where` names, with averaged weights if it has them, in evaluation mode on
+    the CPU.
 
     `where` is as in `network_file`. Messages name the setting `key`.
 
     Raises:
-        UsageError: there is no such file, it is no checkpoint of a Hex network, or the package of its block is missing.
+        UsageError: there is no such file, it is no checkpoint of a Hex network, or the package of
+            its block is missing.
     """
     path = network_file(where, key)
     if path.suffix == SUFFIX and path.is_file():
@@ -64,7 +70,9 @@ def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:
     return load_trained(path, "Hex network", make, key)
 
 
-def write_safetensors(net: HexNet, path: Path, *, size: int, swap: bool, dtype: str = "float32") -> None:
+def write_safetensors(
+    net: HexNet, path: Path, *, size: int, swap: bool, dtype: str = "float32"
+) -> None:
     """Write the network to `path`, for `read_safetensors`.
 
     Args:
@@ -75,7 +83,9 @@ def write_safetensors(net: HexNet, path: Path, *, size: int, swap: bool, dtype: 
         dtype: number format of the weights in the file, one of `DTYPES`.
     """
     tensors = {
-        name: tensor.detach().cpu().to(DTYPES[dtype]).contiguous() if tensor.is_floating_point() else tensor.clone()
+        name: tensor.detach().cpu().to(DTYPES[dtype]).contiguous()
+        if tensor.is_floating_point()
+        else tensor.clone()
         for name, tensor in net.state_dict().items()
     }
     metadata = {
@@ -87,34 +97,48 @@ def write_safetensors(net: HexNet, path: Path, *, size: int, swap: bool, dtype: 
         "swap": str(int(swap)),
     }
     with replacing(path) as temporary:
-        temporary.write_bytes(save(tensors, metadata))  # `save_file` keeps the file from all other users
+        temporary.write_bytes(
+            save(tensors, metadata)
+        )  # `save_file` keeps the file from all other users
 
 
 def read_safetensors(path: Path, key: str = "checkpoint") -> LoadedNetwork:
     """The network of a file, in float32 and evaluation mode. Messages name the setting `key`.
 
     Raises:
-        UsageError: the file is damaged or has another format, or the package of its block is missing.
+        UsageError: the file is damaged or has another format, or the package of its block is
+            missing.
     """
     try:
         with safe_open(path, "pt") as file:
             metadata: dict[str, str] = file.metadata() or {}
             if metadata.get("format") != FORMAT:
-                raise ValueError(f"written by another program, or by another version: {metadata.get('format')}")
+                raise ValueError(
+                    f"written by another program, or by another version: {metadata.get('format')}"
+                )
             settings: dict[str, Any] = json.loads(metadata["net"])
             if settings.get("block", BLOCKS[0]) in BLOCKS:
                 shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-                refuse_other_shapes(saved_config(settings), shapes)  # before memory is taken for them
+                refuse_other_shapes(
+                    saved_config(settings), shapes
+                )  # before memory is taken for them
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
         if metadata.get("sha256", digest := digest_of(tensors)) != digest:  # files of 0.2 have none
             raise ValueError("its weights are not those that were written")
-        state = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
-        return LoadedNetwork(saved_net(settings, state), int(metadata["size"]), metadata["swap"] == "1")
+        state = {
+            name: tensor.float() if tensor.is_floating_point() else tensor
+            for name, tensor in tensors.items()
+        }
+        return LoadedNetwork(
+            saved_net(settings, state), int(metadata["size"]), metadata["swap"] == "1"
+        )
     except BlockError as error:
         raise UsageError(f"{key}={path}: {error}") from error
     except Exception as error:  # a foreign file can make the reader raise anything
         reason = str(error).partition("\n")[0]
-        raise UsageError(f"{key}={path}: not a network of hexlit in safetensors ({reason})") from error
+        raise UsageError(
+            f"{key}={path}: not a network of hexlit in safetensors ({reason})"
+        ) from error
 
 
 def digest_of(tensors: Mapping[str, torch.Tensor]) -> str:

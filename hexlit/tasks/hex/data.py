@@ -16,7 +16,15 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.files import cache_folder
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.dataset import NO_MOVE, NO_WINNER, OTHER_SIZE, UNFINISHED, GamePositions, GameRows, split_games
+from hexlit.selfplay.dataset import (
+    NO_MOVE,
+    NO_WINNER,
+    OTHER_SIZE,
+    UNFINISHED,
+    GamePositions,
+    GameRows,
+    split_games,
+)
 from hexlit.selfplay.store import part_files
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset
@@ -35,7 +43,9 @@ class HexDataModule(L.LightningDataModule):
     """Training positions, and the facts about them for a run."""
 
     memory_share: float = 1.0
-    """The learner's share of its device's memory cap; processes that make the data there have the rest."""
+    """The learner's share of its device's memory cap;
+    processes that make the data there have the rest.
+    """
 
     busy_beside: int = 0
     """Processes that make the data while the network trains."""
@@ -63,7 +73,9 @@ class HexDataModule(L.LightningDataModule):
 
     @abstractmethod
     def some_planes(self, count: int) -> NDArray[np.int8]:
-        """int8 `[P, 5, n, n]`: up to `count` positions, drawn by the seed; empty if there are none."""
+        """int8 `[P, 5, n, n]`: up to `count` positions,
+        drawn by the seed; empty if there are none.
+        """
 
     def some_games(self, count: int) -> list[GameRecord]:
         """Up to `count` of the latest games; empty if no games are played."""
@@ -80,8 +92,11 @@ class HexDataModule(L.LightningDataModule):
 class GamesDataModule(HexDataModule):
     """Trains on the positions of some games of a store and validates on those of the others."""
 
-    def __init__(self, config: HexTrainConfig, profile: DeviceProfile, cache: Path | None = None) -> None:
-        """Open the store at `data.path`, its arrays in the folder `cache`, and split it as `config.data` says.
+    def __init__(
+        self, config: HexTrainConfig, profile: DeviceProfile, cache: Path | None = None
+    ) -> None:
+        """Open the store at `data.path`, its arrays in the folder `cache`, and split it as
+        `config.data` says.
 
         `config.seed` decides the order of each epoch and the turned positions.
 
@@ -92,16 +107,31 @@ class GamesDataModule(HexDataModule):
         data, self.size = config.data, config.board
         assert data.path is not None
         self.path, cache = Path(data.path), cache or cache_folder() / "games"
-        rules: dict[str, Any] = {"size": config.board, "swap": config.swap, "claimed_results": data.claimed_results}
+        rules: dict[str, Any] = {
+            "size": config.board,
+            "swap": config.swap,
+            "claimed_results": data.claimed_results,
+        }
         self.positions = GamePositions.open(self.path, cache=cache, **rules)
-        chosen: dict[str, Any] = {"share": data.validation_share, "seed": data.split_seed, "by": data.split}
-        sides = split_games(self.positions, opening_plies=data.opening_plies, most=data.max_positions, **chosen)
+        chosen: dict[str, Any] = {
+            "share": data.validation_share,
+            "seed": data.split_seed,
+            "by": data.split,
+        }
+        sides = split_games(
+            self.positions, opening_plies=data.opening_plies, most=data.max_positions, **chosen
+        )
         self.training = GameRows(self.positions, sides.train_rows)
         """The training positions."""
         self.validation = GameRows(self.positions, sides.validation_rows)
         """The positions held out for validation."""
         self.seed = config.seed
-        names = ("validation_share", "split", "split_seed", *(("opening_plies",) if data.split == "opening" else ()))
+        names = (
+            "validation_share",
+            "split",
+            "split_seed",
+            *(("opening_plies",) if data.split == "opening" else ()),
+        )
         self.held_out = {name: getattr(data, name) for name in names}
         """Settings that decide about the games for validation."""
         self.profile = profile
@@ -109,7 +139,9 @@ class GamesDataModule(HexDataModule):
     def train_dataloader(self) -> DataLoader[Any]:
         """Every training position once, in an order that depends on the epoch's number."""
         assert self.trainer is not None
-        epoch = self.training.shuffled(batch=self.profile.train_batch, seed=self.seed, epoch=self.trainer.current_epoch)
+        epoch = self.training.shuffled(
+            batch=self.profile.train_batch, seed=self.seed, epoch=self.trainer.current_epoch
+        )
         return make_loader(EpochDataset(epoch, ranks()), self.profile, batch_size=None)
 
     def val_dataloader(self) -> DataLoader[Any]:
@@ -118,13 +150,18 @@ class GamesDataModule(HexDataModule):
         return make_loader(EpochDataset(epoch, ranks()), self.profile, batch_size=None)
 
     def some_planes(self, count: int) -> NDArray[np.int8]:
-        """int8 `[P, 5, n, n]`: up to `count` positions of the validation games, drawn by the seed."""
+        """int8 `[P, 5, n, n]`:
+        up to `count` positions of the validation games, drawn by the seed.
+        """
         rows = np.random.default_rng(self.seed).permutation(self.validation.rows)[:count]
         return self.positions.batch(rows, np.zeros(len(rows), np.bool_)).planes
 
     def figures(self) -> dict[str, float]:
         """Numbers of games and positions, for the loggers."""
-        return {name: self.counts()[name] for name in ("games", "training_positions", "validation_positions")}
+        return {
+            name: self.counts()[name]
+            for name in ("games", "training_positions", "validation_positions")
+        }
 
     def counts(self) -> dict[str, Any]:
         """Games and positions of both sides, and the games left out of the store, by reason."""
@@ -141,9 +178,11 @@ class GamesDataModule(HexDataModule):
         }
 
     def account(self, *, validates: bool = True) -> tuple[str, bool]:
-        """A line on the games of the store that are used and left out; and whether most are left out, seldom meant.
+        """A line on the games of the store that are used and left out; and whether most are left
+        out, seldom meant.
 
-        `validates` is False for a run that mixes the training games into self-play and leaves the others out.
+        `validates` is False for a run that mixes the training games into self-play and leaves the
+        others out.
         """
         counts = self.counts()
         held_out = 0 if validates else counts["validation_games"]
@@ -153,7 +192,10 @@ class GamesDataModule(HexDataModule):
         whole = used + sum(count for count, _ in games)
         reasons = ", ".join(f"{count:,} {reason}" for count, reason in games if count)
         rest = f"; left out: {reasons}" if reasons else ""
-        return f"data.path={self.path}: {used:,} of {whole:,} games are used{rest}", 2 * used < whole
+        return (
+            f"data.path={self.path}: {used:,} of {whole:,} games are used{rest}",
+            2 * used < whole,
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """The settings that decide about the games for validation."""

@@ -1,4 +1,6 @@
-"""The batches of an epoch for a DataLoader. A loading process imports only this module, so it starts fast."""
+"""The batches of an epoch for a DataLoader.
+A loading process imports only this module, so it starts fast.
+"""
 
 import torch
 from torch.utils.data import Dataset
@@ -9,7 +11,9 @@ from hexlit.training.batches import PartOf
 
 
 class EpochDataset(Dataset[Batch | PartOf]):
-    """The batches of one epoch, as tensors. With several ranks, each builds only its part of a batch."""
+    """The batches of one epoch, as tensors.
+    With several ranks, each builds only its part of a batch.
+    """
 
     def __init__(self, epoch: Epoch, own: Ranks = ALONE) -> None:
         """The batches of `epoch` for the rank `own`."""

@@ -17,8 +17,9 @@ from hexlit.training.module import TrainedModule
 
 COMPARABLE_POLICY_WEIGHT = 0.14
 COMPARABLE_VALUE_WEIGHT = 0.86
-"""Weight of the value loss in `train.comparable_loss`, and with it that of the policy loss. It is the same for every
-run, so that runs with different `value_weight` are comparable."""
+"""Weight of the value loss in `train.comparable_loss`, and with it that of the policy loss. It is
+the same for every run, so that runs with different `value_weight` are comparable.
+"""
 
 WEIGHTLESS = ("dropout",)
 """Settings of a network without influence on its weights."""
@@ -28,12 +29,14 @@ Positions = tuple[Tensor, Tensor, Tensor]
 
 
 class HexModule(TrainedModule):
-    """Learns the searched policy (cross-entropy) and the result of the game (cross-entropy of the chance to win).
+    """Learns the searched policy (cross-entropy) and the result of the game (cross-entropy of the
+    chance to win).
 
-    `train.comparable_loss` has the same weights in every run; it is logged, not optimised. With validation positions,
-    the results of `measures` and `on_validation_epoch_end` are logged too.
+    `train.comparable_loss` has the same weights in every run; it is logged, not optimised. With
+    validation positions, the results of `measures` and `on_validation_epoch_end` are logged too.
 
-    A checkpoint's hyperparameters contain all that is needed to build the network; see `hexlit.tasks.hex.checkpoint`.
+    A checkpoint's hyperparameters contain all that is needed to build the network; see
+    `hexlit.tasks.hex.checkpoint`.
     """
 
     def __init__(self, config: HexTrainConfig, profile: DeviceProfile) -> None:
@@ -48,15 +51,22 @@ class HexModule(TrainedModule):
         self._judged: list[tuple[Tensor, Tensor]] = []
 
     def begin_with(self, net: HexNet) -> None:
-        """Take the weights of `net`; board, swap rule, optimizer and schedule stay this module's own.
+        """Take the weights of `net`; board, swap rule, optimizer and schedule stay this module's
+        own.
 
         Raises:
             UsageError: `net` has another shape; the message names the settings that give it.
         """
         own, given = self.hparams["net"], asdict(net.config)
-        others = {name: value for name, value in given.items() if own[name] != value and name not in WEIGHTLESS}
+        others = {
+            name: value
+            for name, value in given.items()
+            if own[name] != value and name not in WEIGHTLESS
+        }
         if others:
-            wanted = " ".join(f"net.{name}={value}".replace(" ", "") for name, value in others.items())
+            wanted = " ".join(
+                f"net.{name}={value}".replace(" ", "") for name, value in others.items()
+            )
             raise UsageError(f"init_from: the network there has another shape; add {wanted}")
         for copy in (self.net, self.net_in_use):
             copy.load_state_dict(net.state_dict())
@@ -79,16 +89,29 @@ class HexModule(TrainedModule):
         value_logit = output.value_logit.float()
         value_loss = functional.binary_cross_entropy_with_logits(2 * value_logit, (value + 1) / 2)
         loss = self.policy_weight * policy_loss + self.value_weight * value_loss
-        comparable = COMPARABLE_POLICY_WEIGHT * policy_loss.detach() + COMPARABLE_VALUE_WEIGHT * value_loss.detach()
-        return {"policy_loss": policy_loss, "value_loss": value_loss, "loss": loss, "comparable_loss": comparable}
+        comparable = (
+            COMPARABLE_POLICY_WEIGHT * policy_loss.detach()
+            + COMPARABLE_VALUE_WEIGHT * value_loss.detach()
+        )
+        return {
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "loss": loss,
+            "comparable_loss": comparable,
+        }
 
     def measures(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
-        """Shares of the positions whose move is the policy's most likely one, and one of its five most likely."""
+        """Shares of the positions whose move is the policy's most likely one,
+        and one of its five most likely.
+        """
         planes, policy, value = batch
         self._judged.append((output.value.float(), value))
         logits = masked_logits(output.policy_logits[:, : policy.shape[1]], planes)
         hits = logits.topk(min(5, policy.shape[1])).indices == policy.argmax(1, keepdim=True)
-        return {"top1_accuracy": hits[:, 0].float().mean(), "top5_accuracy": hits.any(1).float().mean()}
+        return {
+            "top1_accuracy": hits[:, 0].float().mean(),
+            "top5_accuracy": hits.any(1).float().mean(),
+        }
 
     def on_validation_epoch_end(self) -> None:
         """Log the calibration of the value: see `hexlit.nets.calibration.Calibration`."""
@@ -101,7 +124,9 @@ class HexModule(TrainedModule):
 
     def example_batch(self, count: int) -> Positions:
         """Empty boards."""
-        planes = torch.zeros(count, PLANES, self.size, self.size, dtype=torch.int8, device=self.device)
+        planes = torch.zeros(
+            count, PLANES, self.size, self.size, dtype=torch.int8, device=self.device
+        )
         actions = self.size**2 + self.swap
         policy = torch.full((count, actions), 1 / actions, device=self.device)
         value = torch.zeros(count, device=self.device)

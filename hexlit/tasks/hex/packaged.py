@@ -14,7 +14,9 @@ FOLDER = Path(str(resources.files("hexlit.tasks.hex"))) / "networks"
 """Holds one file in safetensors for each name."""
 
 LARGEST_BOARD = {"small": 7, "large": 13}
-"""Networks that players take without being asked -> rows of the largest board that each is meant for, ascending."""
+"""Networks that players take without being asked -> rows
+of the largest board that each is meant for, ascending.
+"""
 
 
 def is_packaged(where: str | Path) -> bool:
@@ -43,21 +45,26 @@ def packaged_file(name: str, key: str = "checkpoint") -> Path:
 
 
 def network_file(where: str | Path, key: str = "checkpoint") -> Path:
-    """The file of the network that `where` names; every setting with a network of Hex uses this function.
+    """The file of the network that `where` names; every setting with a network of Hex uses this
+    function.
 
     Args:
-        where: a checkpoint, a file in safetensors, the folder of a run (see `checkpoint_file`), or the name of a
-            network in the package, such as `hexlit:small`.
+        where: a checkpoint, a file in safetensors, the folder of a run (see `checkpoint_file`), or
+            the name of a network in the package, such as `hexlit:small`.
         key: the setting, for messages.
 
     Raises:
         UsageError: there is no such file, a folder has no checkpoint, or a name is unknown.
     """
-    return packaged_file(str(where), key) if is_packaged(where) else checkpoint_file(Path(where), key)
+    return (
+        packaged_file(str(where), key) if is_packaged(where) else checkpoint_file(Path(where), key)
+    )
 
 
 def packaged_by_board() -> list[str]:
-    """Full names of the networks that players take without being asked, those of small boards first."""
+    """Full names of the networks that players take without being asked,
+    those of small boards first.
+    """
     files = packaged_networks()
     return [name for name in (f"{PACKAGED}{one}" for one in LARGEST_BOARD) if name in files]
 
@@ -65,10 +72,13 @@ def packaged_by_board() -> list[str]:
 def fitting_network(size: int) -> str | None:
     """Full name of the packaged network for boards of `size` rows, None if the package holds none.
 
-    The smallest network whose boards reach `size` fits; above all of them, the one with the largest boards.
+    The smallest network whose boards reach `size` fits; above all of them, the one with the largest
+    boards.
     """
     there = packaged_by_board()
-    return next((name for name in there if size <= largest_board(name)), there[-1] if there else None)
+    return next(
+        (name for name in there if size <= largest_board(name)), there[-1] if there else None
+    )
 
 
 def largest_board(name: str) -> int:

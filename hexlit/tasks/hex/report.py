@@ -9,10 +9,18 @@ SAMPLES = 8
 
 
 def report_sections(files: RunFiles) -> list[Section]:
-    """The sections of the run in `files`, with `SAMPLES` of its games: of each part one of medium length."""
+    """The sections of the run in `files`,
+    with `SAMPLES` of its games: of each part one of medium length.
+    """
     from hexlit.selfplay.store import part_files, read_records
 
     parts = part_files(files.folder / "games")
-    chosen = sorted({round(number * (len(parts) - 1) / (SAMPLES - 1)) for number in range(SAMPLES)} if parts else ())
-    sorted_games = [sorted(read_records(parts[number]), key=lambda game: len(game.moves)) for number in chosen]
+    chosen = sorted(
+        {round(number * (len(parts) - 1) / (SAMPLES - 1)) for number in range(SAMPLES)}
+        if parts
+        else ()
+    )
+    sorted_games = [
+        sorted(read_records(parts[number]), key=lambda game: len(game.moves)) for number in chosen
+    ]
     return hex_sections(files, [games[len(games) // 2] for games in sorted_games if games])

@@ -1,4 +1,6 @@
-"""Self-play as a LightningDataModule: every epoch plays games, saves them, and trains on a window of the latest."""
+"""Self-play as a LightningDataModule: every epoch plays games,
+saves them, and trains on a window of the latest.
+"""
 
 import math
 from collections import Counter
@@ -42,27 +44,35 @@ COUNTS = ("games", "positions", "unresigned", "false_resigns")
 class SelfPlayDataModule(HexDataModule):
     """Plays with the module's current network whenever Lightning asks for an epoch's data.
 
-    With several ranks, each plays its share of the games, and all learn from all. Games of the first rank go to a
-    `GameStore` at once, the others' when all have played. The games in progress are part of the checkpoint, and a
-    resumed run continues them. With the same seed on a CPU it plays the same games as the interrupted run would.
+    With several ranks, each plays its share of the games, and all learn from all. Games of the
+    first rank go to a `GameStore` at once, the others' when all have played. The games in progress
+    are part of the checkpoint, and a resumed run continues them. With the same seed on a CPU it
+    plays the same games as the interrupted run would.
 
-    Processes of their own may play (`selfplay.ahead`). They play for the next epoch while the network trains on this
-    one's games. Their weights are those of the epoch's beginning: one epoch older than otherwise, or
-    `selfplay.versions_behind` epochs.
+    Processes of their own may play (`selfplay.ahead`). They play for the next epoch while the
+    network trains on this one's games. Their weights are those of the epoch's beginning: one epoch
+    older than otherwise, or `selfplay.versions_behind` epochs.
     """
 
     def __init__(
-        self, config: HexTrainConfig, session: Session, others: GameRows | None = None, players: Players | None = None
+        self,
+        config: HexTrainConfig,
+        session: Session,
+        others: GameRows | None = None,
+        players: Players | None = None,
     ) -> None:
         """Games of `config` by `players`, by default its own, saved in the folder of `session`.
 
-        A share `data.mix_share` of every batch comes from `others`, recorded games; the number of batches stays.
+        A share `data.mix_share` of every batch comes from `others`, recorded games; the number of
+        batches stays.
         """
         super().__init__()
         self.config = config.selfplay
         self.replay = replay = config.data
         self.left: list[int] = []
-        """Epochs at whose beginning the first of the smaller boards were left, see `selfplay.smaller_mark`."""
+        """Epochs at whose beginning the first of the smaller boards were left,
+        see `selfplay.smaller_mark`.
+        """
         self.board_of = partial(self.config.board_of, board=config.board, left=self.left)
         self.seed = config.seed
         self.profile = session.profile
@@ -84,7 +94,8 @@ class SelfPlayDataModule(HexDataModule):
         self.size = config.board
         boards = *self.config.smaller_boards, config.board
         self.windows = {
-            size: ReplayWindow(size, config.swap, replay.window, replay.search_value_share) for size in boards
+            size: ReplayWindow(size, config.swap, replay.window, replay.search_value_share)
+            for size in boards
         }
         self.evaluations: dict[int, int] = dict.fromkeys(self.windows, 0)
         self.others = others
@@ -100,7 +111,9 @@ class SelfPlayDataModule(HexDataModule):
         return self.windows[self.size]
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Play an epoch's games; then batches from the window, in proportion to the new positions."""
+        """Play an epoch's games; then batches from the window,
+        in proportion to the new positions.
+        """
         assert self.trainer is not None
         epoch, last = self.trainer.current_epoch, self.trainer.max_epochs or math.inf
         if self.trainer.should_stop or epoch >= last:  # Lightning asks once more, and reads nothing
@@ -109,7 +122,9 @@ class SelfPlayDataModule(HexDataModule):
         games_until = last - self.replay.replay_epochs
         if epoch < games_until:
             self.size = self.board_of(epoch)
-            with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.ranks.size) as phase:
+            with self.clock.phase(
+                "selfplay", epoch, goal=self.config.positions / self.ranks.size
+            ) as phase:
                 counts = self._play(epoch, phase)
             # Whole games exceed the number by a varying amount.
             new = min(counts.positions, self.config.positions)
@@ -120,7 +135,9 @@ class SelfPlayDataModule(HexDataModule):
             self.rounds.start_async(self._weights(), epoch)
         steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))
         mixed: dict[str, Any] = {"others": self.others, "share": self.replay.mix_share}
-        batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch, **mixed)
+        batches = self.window.epoch(
+            batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch, **mixed
+        )
         return make_loader(EpochDataset(batches, self.ranks), self.profile, batch_size=None)
 
     def prepare(self) -> None:
@@ -134,7 +151,12 @@ class SelfPlayDataModule(HexDataModule):
         resignations = {"played_on": unresigned, "would_have_been_wrong": false_resigns}
         devices, place = list(self.players.devices), self.players.placement
         players = {"processes": place.workers, "devices": devices, "versions_behind": place.ahead}
-        return {"games": games, "positions": positions, "resignations": resignations, "players": players}
+        return {
+            "games": games,
+            "positions": positions,
+            "resignations": resignations,
+            "players": players,
+        }
 
     def close(self) -> None:
         self.rounds.close()
@@ -154,12 +176,15 @@ class SelfPlayDataModule(HexDataModule):
     def figures(self) -> dict[str, float]:
         """Figures of self-play so far, and of the latest epoch, for the loggers.
 
-        `versions_behind` counts epochs of training from the beginning of a game until the network first learned from
-        that game: the mean over the epoch's games, and the most. Later moves of a game come from newer networks.
+        `versions_behind` counts epochs of training from the beginning of a game until the network
+        first learned from that game: the mean over the epoch's games, and the most. Later moves of
+        a game come from newer networks.
         """
         counts = self._latest
         behind = self._behind
-        late = {"versions_behind": fmean(behind), "versions_behind_max": max(behind)} if behind else {}
+        late = (
+            {"versions_behind": fmean(behind), "versions_behind_max": max(behind)} if behind else {}
+        )
         return {
             "board": self.size,
             "games": self.totals["games"],
@@ -194,15 +219,30 @@ class SelfPlayDataModule(HexDataModule):
         self._latest, self._behind = SelfPlayCounts(), []
         *_, (self.size, window) = self.windows.items()
         if window.capacity < math.inf:
-            own = [] if self.store is None else [record for record in self.store.records() if record.size == self.size]
-            self.windows[self.size] = ReplayWindow(self.size, window.swap, math.inf, window.search_value_share)
+            own = (
+                []
+                if self.store is None
+                else [record for record in self.store.records() if record.size == self.size]
+            )
+            self.windows[self.size] = ReplayWindow(
+                self.size, window.swap, math.inf, window.search_value_share
+            )
             self.window.extend(broadcast(own))
 
     def _leave(self, epoch: int) -> None:
-        """Leave the smaller board of `epoch` if it has reached its mark, with the first round that has not begun."""
+        """Leave the smaller board of `epoch` if it has reached its mark,
+        with the first round that has not begun.
+        """
         since = self.left[-1] if self.left else 0
-        if self.config.smaller_mark and len(self.left) < len(self.config.smaller_boards) and epoch >= since:
-            following, last = epoch + max(1, self.players.placement.ahead), since + self.config.smaller_epochs
+        if (
+            self.config.smaller_mark
+            and len(self.left) < len(self.config.smaller_boards)
+            and epoch >= since
+        ):
+            following, last = (
+                epoch + max(1, self.players.placement.ahead),
+                since + self.config.smaller_epochs,
+            )
             if self._brier <= self.config.smaller_mark or following >= last:
                 self.left.append(min(following, last))
 
@@ -211,12 +251,19 @@ class SelfPlayDataModule(HexDataModule):
         return weights_of(self.trainer.lightning_module.net_in_use)  # type: ignore[arg-type]  # of a TrainedModule
 
     def state_dict(self) -> dict[str, Any]:
-        """The games in progress, the ids of those of the window, and the counts so far, as tensors and numbers."""
+        """The games in progress, the ids of those of the window,
+        and the counts so far, as tensors and numbers.
+        """
         in_progress, begun = self.rounds.state()
         return {
             "in_progress": [as_tensors(part) for part in in_progress],
-            "ahead": [{"weights": as_tensors(one.weights), "network_version": one.network_version} for one in begun],
-            "window": torch.tensor([game for one in self.windows.values() for game in one.game_ids], dtype=torch.int64),
+            "ahead": [
+                {"weights": as_tensors(one.weights), "network_version": one.network_version}
+                for one in begun
+            ],
+            "window": torch.tensor(
+                [game for one in self.windows.values() for game in one.game_ids], dtype=torch.int64
+            ),
             "boards": self.evaluations,
             "left": self.left,
             **self.totals,
@@ -225,17 +272,24 @@ class SelfPlayDataModule(HexDataModule):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from a checkpoint: the games in progress, and its window.
 
-        Games that have ended since then are in the store already; they are played again and not saved twice.
+        Games that have ended since then are in the store already; they are played again and not
+        saved twice.
         """
         in_progress = [as_arrays(part) for part in state_dict["in_progress"]]
-        begun = [Begun(as_arrays(one["weights"]), one["network_version"]) for one in state_dict["ahead"]]
+        begun = [
+            Begun(as_arrays(one["weights"]), one["network_version"]) for one in state_dict["ahead"]
+        ]
         self.rounds.restore(RoundState(in_progress, begun))
         self.totals = {name: state_dict[name] for name in COUNTS}
         records = [] if self.store is None else self.store.find(state_dict["window"].tolist())
         records = broadcast(records)
         for size, window in self.windows.items():
             window.extend(record for record in records if record.size == size)
-        self.evaluations |= state_dict["boards"] if "boards" in state_dict else {self.size: state_dict["evaluations"]}
+        self.evaluations |= (
+            state_dict["boards"]
+            if "boards" in state_dict
+            else {self.size: state_dict["evaluations"]}
+        )
         self.left[:] = state_dict.get("left", [])
 
     def teardown(self, stage: str) -> None:

@@ -1,4 +1,6 @@
-"""The task `hex`: a policy/value network, its training games, its rating, and the measure of its strength."""
+"""The task `hex`: a policy/value network, its training games,
+its rating, and the measure of its strength.
+"""
 
 import logging
 import re
@@ -56,7 +58,13 @@ COLUMNS = ("epoch", "game", "network_version", "length", "winner", "ended", "mov
 SAMPLES = 4
 """Games in a table."""
 COLOURS = {1: "Black", -1: "White", 0: "unknown"}
-LOWEST = ("strength.*_brier", "strength.*_log_loss", "strength.*_error", "val.value_brier", "val.value_*_error")
+LOWEST = (
+    "strength.*_brier",
+    "strength.*_log_loss",
+    "strength.*_error",
+    "val.value_brier",
+    "val.value_*_error",
+)
 HIGHEST = ("openings_right", "optimality", "_accuracy", "_share", "elo_to_perfect")
 IsDue = Callable[[L.Trainer], bool]
 """Whether the epoch that ends now is measured."""
@@ -114,7 +122,9 @@ class HexTask(ShownTask):
     module: HexModule
     data: HexDataModule
 
-    def __init__(self, config: HexTrainConfig, console: Console, strength: StrengthAndKernels) -> None:
+    def __init__(
+        self, config: HexTrainConfig, console: Console, strength: StrengthAndKernels
+    ) -> None:
         """Output goes to `console`."""
         super().__init__(config, console)
         self._strength = strength
@@ -135,7 +145,9 @@ class HexTask(ShownTask):
         self._closing.append(self.data)
         profile.on(profile.device, self.data.memory_share).apply()
         batch = self._strength.set_up(profile)
-        self._host = EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=batch, profile=profile)
+        self._host = EvaluatorHost(
+            config.net, size=config.board, swap=config.swap, batch=batch, profile=profile
+        )
 
     def forward_flops(self) -> int:
         return self._flops(self.config.board)
@@ -148,7 +160,11 @@ class HexTask(ShownTask):
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         config = self.config
-        was = {"board": saved["size"], "swap": saved["swap"], "net": asdict(saved_config(saved["net"]))}
+        was = {
+            "board": saved["size"],
+            "swap": saved["swap"],
+            "net": asdict(saved_config(saved["net"])),
+        }
         now = {"board": config.board, "swap": config.swap, "net": asdict(config.net)}
         check_same(folder, was, now)
 
@@ -159,8 +175,14 @@ class HexTask(ShownTask):
     def evaluation(self) -> Evaluation:
         config, least = self.config.evaluation, self._strength.least()
         if config.proof.enabled and least is None:
-            log.info("this run does all its epochs: without solved openings or evaluations, nothing can prove it")
-        how = least, config.proof.evaluations, min(config.begin_after, self.config.trainer.max_epochs // 5)
+            log.info(
+                "this run does all its epochs: without solved openings or evaluations, nothing can prove it"
+            )
+        how = (
+            least,
+            config.proof.evaluations,
+            min(config.begin_after, self.config.trainer.max_epochs // 5),
+        )
         return Evaluation("strength", self._measure, config.every_epochs, *how)
 
     def _measure(self, final: bool) -> Mapping[str, Any]:
@@ -168,7 +190,11 @@ class HexTask(ShownTask):
         self._measured = figures = dict(self._strength.measure(evaluator, final=final))
         if (elo := figures.get("elo_to_perfect")) is not None and self.data_flops():
             earlier = read_run(self.session.folder)
-            was = zip(earlier.column("strength.elo_to_perfect"), earlier.column("cost.actor_macs"), strict=False)
+            was = zip(
+                earlier.column("strength.elo_to_perfect"),
+                earlier.column("cost.actor_macs"),
+                strict=False,
+            )
             near = (macs for elo, macs in was if elo is not None and elo >= -NEARLY)
             figures["macs_to_perfect"] = next(near, macs_to_perfect(self.data_flops() / 2, elo))
         return figures
@@ -183,7 +209,9 @@ class HexTask(ShownTask):
         return [media, *([RatingPhase(self.config, self.module, self.session)] if rated else [])]
 
     def _show_media(self, trainer: L.Trainer, module: L.LightningModule) -> None:
-        """Log the maps of openings, by the search and by the value alone, where they were measured; and some games."""
+        """Log the maps of openings, by the search and by the value alone,
+        where they were measured; and some games.
+        """
         logger, step = wandb_rows(trainer.loggers), trainer.current_epoch
         if logger is None or not logger.tracked.media or not self._is_due(trainer):
             return
@@ -194,7 +222,14 @@ class HexTask(ShownTask):
         rows = []
         for record in self.data.some_games(SAMPLES):
             moves, size, winner = record.moves.tolist(), record.size, COLOURS[record.winner]
-            facts = [step, record.game_id, record.network_version, len(moves), winner, str(record.ending)]
+            facts = [
+                step,
+                record.game_id,
+                record.network_version,
+                len(moves),
+                winner,
+                str(record.ending),
+            ]
             rows.append([*facts, format_moves(moves, size), moves_svg(moves, size)])
         if rows:
             logger.tracked.table("games/samples", COLUMNS, rows, step)
@@ -205,17 +240,37 @@ class HexTask(ShownTask):
     def used(self, identity: Identity) -> list[Files]:
         """The games of the run and recorded ones, named by their places, and `init_from`.
 
-        Games of self-play belong to the run `identity`; a store of recorded games has one name for all runs.
+        Games of self-play belong to the run `identity`; a store of recorded games has one name for
+        all runs.
         """
         config, files = self.config, []
         if config.data.source != GAMES:
-            counted = {name: count for name, count in self.data.summary().items() if name in ("games", "positions")}
-            facts = {"board": config.board, "swap": config.swap, "source": config.data.source, **counted}
-            files.append(Files(identity.artifact(GAMES), GAMES, self.data.files(), metadata=facts, reference=True))
+            counted = {
+                name: count
+                for name, count in self.data.summary().items()
+                if name in ("games", "positions")
+            }
+            facts = {
+                "board": config.board,
+                "swap": config.swap,
+                "source": config.data.source,
+                **counted,
+            }
+            files.append(
+                Files(
+                    identity.artifact(GAMES),
+                    GAMES,
+                    self.data.files(),
+                    metadata=facts,
+                    reference=True,
+                )
+            )
         if config.data.path is not None:
             store = Path(config.data.path).resolve()
             name, place = re.sub(r"[^\w.-]+", "-", store.name), {"path": str(store)}
-            files.append(Files(f"{GAMES}-{name}", GAMES, part_files(store), metadata=place, reference=True))
+            files.append(
+                Files(f"{GAMES}-{name}", GAMES, part_files(store), metadata=place, reference=True)
+            )
         if config.init_from is not None:
             files.append(checkpoint_files(network_file(config.init_from, "init_from")))
         return files
@@ -224,7 +279,8 @@ class HexTask(ShownTask):
         return self.data.cpu_seconds()
 
     def finish(self) -> Mapping[str, Any]:
-        """Difference between the number format of self-play and float32, over positions of the data.
+        """Difference between the number format of self-play and float32, over positions of the
+        data.
 
         None without positions, and if that format is float32 itself.
         """
@@ -241,7 +297,11 @@ class HexTask(ShownTask):
         return {"precision": {"format": name, **asdict(agreement)}}
 
     def summary(self) -> Mapping[str, Any]:
-        return {"board": self.config.board, **self.data.summary(), "kernels": self._strength.summary()}
+        return {
+            "board": self.config.board,
+            **self.data.summary(),
+            "kernels": self._strength.summary(),
+        }
 
     def engine(self) -> str:
         if self.config.data.source != GAMES:
@@ -253,8 +313,12 @@ class HexTask(ShownTask):
             one.close()
 
 
-def make_data(config: HexTrainConfig, session: Session, console: Console, players: Players | None) -> HexDataModule:
-    """The data of a run: its own games, recorded ones, or both; the account of recorded ones goes to `console`."""
+def make_data(
+    config: HexTrainConfig, session: Session, console: Console, players: Players | None
+) -> HexDataModule:
+    """The data of a run: its own games, recorded ones,
+    or both; the account of recorded ones goes to `console`.
+    """
     others = None
     if config.data.path is not None:
         recorded = GamesDataModule(config, session.profile)
@@ -271,10 +335,11 @@ def make_data(config: HexTrainConfig, session: Session, console: Console, player
 
 
 class RatingPhase(L.Callback):
-    """Rates the network after every `evaluation.pool.every_epochs` epochs and after the last; logs `rating.*`.
+    """Rates the network after every `evaluation.pool.every_epochs` epochs and after the last; logs
+    `rating.*`.
 
-    Networks play with the evaluation's search. Two players are fixed: random play, which is the anchor, and search with
-    random playouts.
+    Networks play with the evaluation's search. Two players are fixed: random play, which is the
+    anchor, and search with random playouts.
     """
 
     def __init__(self, config: HexTrainConfig, module: HexModule, session: Session) -> None:
@@ -286,7 +351,9 @@ class RatingPhase(L.Callback):
 
         def network_player() -> Callable[[Weights], Player]:
             host = EvaluatorHost(config.net, swap=config.swap, profile=session.profile, **board)
-            return lambda weights: SearchPlayer(search, host.refreshed(weights), swap=config.swap, **board)
+            return lambda weights: SearchPlayer(
+                search, host.refreshed(weights), swap=config.swap, **board
+            )
 
         self._own, other = network_player(), network_player()
         rollouts = RolloutEvaluator(evaluation.rollouts, evaluation.seed)
@@ -296,7 +363,9 @@ class RatingPhase(L.Callback):
         def restored(path: Path) -> Player:
             return other(as_arrays(torch.load(path, map_location="cpu", weights_only=True)))
 
-        self._pool = RatingPool(session.folder, evaluation.pool, fixed, restored, size=size, seed=evaluation.seed)
+        self._pool = RatingPool(
+            session.folder, evaluation.pool, fixed, restored, size=size, seed=evaluation.seed
+        )
         self._pool.resume(session.first_epoch)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -311,5 +380,11 @@ class RatingPhase(L.Callback):
 
     def _rate(self, epoch: int) -> dict[str, float]:
         weights = weights_of(self._module.net_in_use)
-        rating = self._pool.play(epoch, self._own(weights), lambda path: save_whole(as_tensors(weights), path))
-        return {"elo": float(rating.elo), "elo_low": float(rating.low), "elo_high": float(rating.high)}
+        rating = self._pool.play(
+            epoch, self._own(weights), lambda path: save_whole(as_tensors(weights), path)
+        )
+        return {
+            "elo": float(rating.elo),
+            "elo_low": float(rating.low),
+            "elo_high": float(rating.high),
+        }

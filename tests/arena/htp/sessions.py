@@ -34,7 +34,12 @@ class AtOnce(Executor):
 
 
 def session_of(
-    size: int = 3, *, simulations: int = 16, swap: bool = False, reuse: bool = True, **settings: float
+    size: int = 3,
+    *,
+    simulations: int = 16,
+    swap: bool = False,
+    reuse: bool = True,
+    **settings: float,
 ) -> HtpSession:
     """A session that judges by playouts."""
     thinker = Thinker(SearchConfig(simulations=simulations), rollouts, reuse=reuse)
@@ -69,7 +74,9 @@ def converse(session: HtpSession, content: bytes) -> tuple[str, list[str]]:
     written: list[str] = []
     incoming = Incoming(source)
     serve(incoming, written.append, session)
-    incoming._thread.join(20)  # it reads on after `quit`, and the descriptor is about to get another meaning
+    incoming._thread.join(
+        20
+    )  # it reads on after `quit`, and the descriptor is about to get another meaning
     os.close(source)
     return "".join(written), answers(written)
 

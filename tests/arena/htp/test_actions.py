@@ -19,7 +19,10 @@ MENU = [(command.menu[0], name) for name, command in COMMANDS.items() if command
 def board_of(session: HtpSession) -> str:
     """The stones, row by row."""
     cells, size = session.position.cells, session.size
-    return "/".join("".join(".XO"[int(stone)] for stone in cells[row * size : (row + 1) * size]) for row in range(size))
+    return "/".join(
+        "".join(".XO"[int(stone)] for stone in cells[row * size : (row + 1) * size])
+        for row in range(size)
+    )
 
 
 def test_genmove_plays_its_move_and_reg_genmove_does_not() -> None:
@@ -42,7 +45,12 @@ def test_a_whole_game_ends_with_a_winner_and_genmove_then_resigns() -> None:
         assert ask(session, f"genmove {'bw'[colour % 2]}") != "= resign"
         colour += 1
     assert ask(session, "final_score") in ("= B+", "= W+")
-    assert ask(session, "genmove b") == ask(session, "genmove w") == ask(session, "reg_genmove b") == "= resign"
+    assert (
+        ask(session, "genmove b")
+        == ask(session, "genmove w")
+        == ask(session, "reg_genmove b")
+        == "= resign"
+    )
     assert ask(session, "all_legal_moves") == "= "
     tell(session, "undo")
     assert ask(session, "final_score") == "= cannot score"
@@ -125,7 +133,9 @@ def test_time_is_told_and_taken_off_by_thinking() -> None:
     assert ask(session, "time_left") == "= black 300.0, white 300.0"
 
 
-@pytest.mark.parametrize("line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0", "time_left b 0.01 1"])
+@pytest.mark.parametrize(
+    "line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0", "time_left b 0.01 1"]
+)
 def test_a_player_without_time_answers_all_the_same_and_at_once(line: str) -> None:
     session = session_of(5, simulations=30_000)
     tell(session, line)
@@ -157,7 +167,9 @@ def test_at_a_level_the_policy_plays_or_fewer_simulations() -> None:
     tell(session, "param_game level 8")
     ask(session, "reg_genmove b")
     assert sum(candidate.visits for candidate in session.thinker.search.candidates()) == 64
-    assert ask(session, "param_game level 11") == "? level '11': must be a whole number from 0 to 10"
+    assert (
+        ask(session, "param_game level 11") == "? level '11': must be a whole number from 0 to 10"
+    )
 
 
 def test_parameters_are_listed_read_and_set() -> None:
@@ -180,7 +192,11 @@ def test_the_tree_lives_on_after_a_swap_and_from_the_first_move(swap: bool) -> N
     first = ask(session, "genmove w").removeprefix("= ")
     assert (first == "swap-pieces") is swap
     expected = session.thinker.search.principal_variation()
-    tell(session, f"play b {'abc'[expected[1] % 3]}{expected[1] // 3 + 1}", "param_game simulations 1")
+    tell(
+        session,
+        f"play b {'abc'[expected[1] % 3]}{expected[1] // 3 + 1}",
+        "param_game simulations 1",
+    )
     ask(session, "genmove w")
     assert sum(candidate.visits for candidate in session.thinker.search.candidates()) > 1
 
@@ -191,7 +207,11 @@ def test_the_tree_lives_on_between_moves_only_where_that_is_wanted() -> None:
         ask(session, "genmove b")
         expected = session.thinker.search.principal_variation()
         assert len(expected) > 2
-        tell(session, f"play w {'abcd'[expected[1] % 4]}{expected[1] // 4 + 1}", "param_game simulations 1")
+        tell(
+            session,
+            f"play w {'abcd'[expected[1] % 4]}{expected[1] // 4 + 1}",
+            "param_game simulations 1",
+        )
         ask(session, "genmove b")
         visits = sum(candidate.visits for candidate in session.thinker.search.candidates())
         assert (visits > 1) is reuse
@@ -210,7 +230,9 @@ def pairs_of(reply: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_every_command_of_the_menu_answers_for_both_colours_and_leaves_the_position(swap: bool) -> None:
+def test_every_command_of_the_menu_answers_for_both_colours_and_leaves_the_position(
+    swap: bool,
+) -> None:
     session = session_of(3, simulations=32, swap=swap, live_simulations=64)
     tell(session, "play b b2")
     position = session.position
@@ -249,12 +271,18 @@ def test_the_solver_stops_at_its_time_and_at_an_interrupt_and_answers_the_next_q
     assert ask(session, "dfpn-solve-state b") == "? interrupted"
 
 
-@pytest.mark.parametrize(("moves", "colour", "winner"), [(["play b b2"], "w", "black"), (["play b a1"], "w", "white")])
-def test_the_solver_s_commands_of_other_programs(moves: list[str], colour: str, winner: str) -> None:
+@pytest.mark.parametrize(
+    ("moves", "colour", "winner"), [(["play b b2"], "w", "black"), (["play b a1"], "w", "white")]
+)
+def test_the_solver_s_commands_of_other_programs(
+    moves: list[str], colour: str, winner: str
+) -> None:
     session = session_of(3)
     tell(session, *moves)
     assert ask(session, f"dfpn-solve-state {colour}") == f"= {winner}"
-    assert ask(session, f"dfpn-solver-find-winning {colour}") == ask(session, f"hexlit-winning {colour}")
+    assert ask(session, f"dfpn-solver-find-winning {colour}") == ask(
+        session, f"hexlit-winning {colour}"
+    )
 
 
 @pytest.mark.row("F20")
@@ -276,15 +304,24 @@ def test_with_the_solver_a_player_never_loses_what_is_won(size: int) -> None:
 
 @pytest.mark.row("F20")
 def test_with_the_solver_a_won_game_ends_on_larger_boards_too() -> None:
-    """A chain of bridges with a gap that Black may close first; White plays beside it and into it."""
+    """A chain of bridges with a gap that Black may close first;
+    White plays beside it and into it.
+    """
     session = session_of(11, simulations=1, solver=True)
-    tell(session, *(f"play b {cell}" for cell in ("h2", "g4", "e8", "d10")), *(f"play w {cell}1" for cell in "abkj"))
+    tell(
+        session,
+        *(f"play b {cell}" for cell in ("h2", "g4", "e8", "d10")),
+        *(f"play w {cell}1" for cell in "abkj"),
+    )
     draw = np.random.default_rng(5)
     for _ in range(9):
         ask(session, "genmove b")
         if session.position.winner:
             break
-        tell(session, f"play w {format_cell(int(draw.choice(np.flatnonzero(session.position.cells == 0))), 11)}")
+        tell(
+            session,
+            f"play w {format_cell(int(draw.choice(np.flatnonzero(session.position.cells == 0))), 11)}",
+        )
     assert session.position.winner == 1
 
 
@@ -300,7 +337,9 @@ def test_a_win_in_one_is_seen_after_each_move_and_by_the_search() -> None:
     chances = pairs_of(ask(session, "hexlit-map b"))
     assert chances["b3"] == "100"
     assert float(chances["a1"]) < 100
-    assert ask(session, "hexlit-influence b").endswith("TEXT best after one move: b3, winning chance 1.00")
+    assert ask(session, "hexlit-influence b").endswith(
+        "TEXT best after one move: b3, winning chance 1.00"
+    )
     assert ask(session, "hexlit-best b").startswith("= b3, winning chance 1.000, ")
     assert ask(session, "hexlit-variation b") == "= b3"
     assert pairs_of(ask(session, "hexlit-winrates b"))["b3"] == "100"
@@ -313,7 +352,9 @@ def test_analyses_of_one_position_show_one_search() -> None:
     assert sum(map(int, visits.values())) == 48
     assert visits.keys() == pairs_of(ask(session, "hexlit-values b")).keys()
     assert pairs_of(ask(session, "hexlit-visits b")) == visits
-    assert sum(map(float, pairs_of(ask(session, "hexlit-policy b")).values())) == pytest.approx(100, abs=1)
+    assert sum(map(float, pairs_of(ask(session, "hexlit-policy b")).values())) == pytest.approx(
+        100, abs=1
+    )
 
 
 def test_live_analysis_reports_in_blocks_and_ends_by_itself_at_its_limit() -> None:
@@ -338,5 +379,7 @@ def test_live_analysis_reports_in_blocks_and_ends_by_itself_at_its_limit() -> No
 
 def test_live_analysis_gives_way_to_the_next_command() -> None:
     session = session_of(5, interval=1000)
-    _, replies = converse(session, b"gogui-gfx-analyze b\nname\ngogui-gfx-analyze w\n# interrupt\nquit\n")
+    _, replies = converse(
+        session, b"gogui-gfx-analyze b\nname\ngogui-gfx-analyze w\n# interrupt\nquit\n"
+    )
     assert replies == ["= ", "= hexlit", "= ", "= "]

@@ -1,4 +1,6 @@
-"""Lines of HTP: what they ask for, how they are answered, and reading them while the program is busy."""
+"""Lines of HTP: what they ask for, how they are answered,
+and reading them while the program is busy.
+"""
 
 import os
 import re
@@ -11,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexlit.arena.htp.actions import parse_colour, parse_move, parse_whole
-from hexlit.arena.htp.protocol import Incoming, Request, decode, format_reply, is_interrupt, parse_request
+from hexlit.arena.htp.protocol import (
+    Incoming,
+    Request,
+    decode,
+    format_reply,
+    is_interrupt,
+    parse_request,
+)
 from hexlit.errors import UsageError
 
 
@@ -34,14 +43,18 @@ def test_a_command_is_its_number_its_name_and_its_arguments(line: bytes, request
     assert parse_request(decode(line)) == request_
 
 
-@pytest.mark.parametrize("line", [b"", b"\r", b" \t ", b"# play b a1", b"  # interrupt", b"\x00\x01"])
+@pytest.mark.parametrize(
+    "line", [b"", b"\r", b" \t ", b"# play b a1", b"  # interrupt", b"\x00\x01"]
+)
 def test_lines_without_a_command_ask_for_nothing(line: bytes) -> None:
     assert parse_request(decode(line)) is None
 
 
 def test_only_the_comment_interrupt_interrupts() -> None:
     assert all(is_interrupt(text) for text in ("# interrupt", "#interrupt", "\t#  Interrupt "))
-    assert not any(is_interrupt(text) for text in ("interrupt", "# interrupted", "name # interrupt", "#"))
+    assert not any(
+        is_interrupt(text) for text in ("interrupt", "# interrupted", "name # interrupt", "#")
+    )
 
 
 @given(st.text(max_size=200), st.booleans(), st.from_regex(r"[0-9]{0,4}", fullmatch=True))
@@ -65,7 +78,11 @@ def test_colours_are_read_in_any_case(text: str, colour: int) -> None:
 
 @given(st.text(max_size=300).map("{}!".format))
 def test_what_is_no_move_no_colour_and_no_number_is_named_in_one_printable_line(text: str) -> None:
-    for parse in (parse_colour, lambda text: parse_move(text, 3), lambda text: parse_whole(text, "size", 1, 9)):
+    for parse in (
+        parse_colour,
+        lambda text: parse_move(text, 3),
+        lambda text: parse_whole(text, "size", 1, 9),
+    ):
         with pytest.raises(UsageError) as refused:
             parse(text)
         assert str(refused.value).isprintable()
@@ -95,7 +112,9 @@ LINES = st.binary(max_size=12).filter(lambda line: b"\n" not in line) | st.sampl
 
 
 @given(st.lists(LINES, max_size=20), st.integers(1, 40), st.booleans())
-def test_commands_arrive_in_turn_however_the_bytes_are_cut(lines: list[bytes], chunk: int, ended: bool) -> None:
+def test_commands_arrive_in_turn_however_the_bytes_are_cut(
+    lines: list[bytes], chunk: int, ended: bool
+) -> None:
     content = b"\n".join(lines) + (b"\n" if ended else b"")
     expected = [parse_request(decode(line)) for line in lines if not is_interrupt(decode(line))]
     found = list(incoming_of(content, chunk))
@@ -134,6 +153,8 @@ with private_output() as out:
     write(out, "= answer\\n\\n")
 print("after")
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, timeout=60
+    )
     assert done.stdout == b"before\n= answer\n\nafter\n"
     assert done.stderr == b"noise\ndeep noise\n"

@@ -1,4 +1,6 @@
-"""Any conversation: one answer to each command, and a position that no mistake can lose; its thread and its time."""
+"""Any conversation: one answer to each command,
+and a position that no mistake can lose; its thread and its time.
+"""
 
 import re
 
@@ -15,7 +17,9 @@ from hexlit.arena.htp.session import answer as answer_of
 from hexlit.errors import UsageError
 from tests.arena.htp.sessions import ask, converse, session_of, tell
 
-ODD_WORDS = "b w black WHITE a1 B2 c3 d4 e5 a0 swap-pieces resign pass 0 1 2 3 4 5 20 -1 1e9 nan inf"
+ODD_WORDS = (
+    "b w black WHITE a1 B2 c3 d4 e5 a0 swap-pieces resign pass 0 1 2 3 4 5 20 -1 1e9 nan inf"
+)
 GOOD_LINES = """
 play b a1, play w b2, play b C3, genmove b, genmove w, undo, boardsize 3, boardsize 4 4, clear_board, reg_genmove b,
 play w swap-pieces, showboard, final_score, all_legal_moves, play b resign, gogui-gfx-analyze b, hexlit-visits w,
@@ -28,7 +32,9 @@ LINE = (
         lambda line: (line[0] + " ".join(line[1])).encode()
     )
     | st.binary(max_size=30).filter(lambda line: b"\n" not in line)
-    | st.text(max_size=20).map(lambda text: text.replace("\n", " ").encode("utf-8", errors="surrogatepass"))
+    | st.text(max_size=20).map(
+        lambda text: text.replace("\n", " ").encode("utf-8", errors="surrogatepass")
+    )
 )
 ENDS = st.sampled_from([b"\n", b"\r\n", b" # comment\n", b"\n\n"])
 
@@ -41,7 +47,9 @@ def shared() -> HtpSession:
 
 @given(st.lists(st.tuples(LINE, ENDS), max_size=12))
 @settings(max_examples=100)
-def test_every_command_gets_one_answer_with_its_number(shared: HtpSession, lines: list[tuple[bytes, bytes]]) -> None:
+def test_every_command_gets_one_answer_with_its_number(
+    shared: HtpSession, lines: list[tuple[bytes, bytes]]
+) -> None:
     texts = [decode(line) for line, _ in lines if not is_interrupt(decode(line))]
     requests = [request for request in map(parse_request, texts) if request]
     for last, request in enumerate(requests):
@@ -100,7 +108,9 @@ def test_every_listed_command_is_known_and_no_other() -> None:
     session = session_of(3)
     listed = ask(session, "list_commands")[2:].split("\n")
     required = "protocol_version name version known_command list_commands quit boardsize clear_board play genmove"
-    required += " reg_genmove undo showboard final_score all_legal_moves time_left loadsgf param_game"
+    required += (
+        " reg_genmove undo showboard final_score all_legal_moves time_left loadsgf param_game"
+    )
     assert set(required.split()) | {"hexgui-analyze_commands", "gogui-gfx-analyze"} <= set(listed)
     for name in listed:
         assert ask(session, f"known_command {name}") == "= true"
@@ -141,7 +151,10 @@ def test_quit_is_answered_and_ends_the_conversation_and_so_does_the_end_of_the_i
     session = session_of(3)
     assert converse(session, b"1 quit\nname\n")[0] == "=1 \n\n"
     assert converse(session, b"name")[0] == "= hexlit\n\n"
-    assert converse(session, b"quit now\nname\n")[1] == ["? quit takes no arguments: 1 given", "= hexlit"]
+    assert converse(session, b"quit now\nname\n")[1] == [
+        "? quit takes no arguments: 1 given",
+        "= hexlit",
+    ]
 
 
 def test_a_thinker_that_cannot_be_loaded_is_told_by_every_command_that_needs_it() -> None:

@@ -30,9 +30,18 @@ ENDS = ("open", "resign", "forfeit", "resigned by result", "forfeited by result"
 
 
 def built(
-    size: int, seed: int, plies: int, kind: str = "plain", end: str = "open", loser: int = BLACK, *, white: bool = False
+    size: int,
+    seed: int,
+    plies: int,
+    kind: str = "plain",
+    end: str = "open",
+    loser: int = BLACK,
+    *,
+    white: bool = False,
 ) -> RecordedGame:
-    """A legal game of at most `plies` stones at random, cut where somebody connects; `white` lets White begin."""
+    """A legal game of at most `plies` stones at random,
+    cut where somebody connects; `white` lets White begin.
+    """
     cells = np.random.default_rng(seed).permutation(size * size)[:plies].tolist()
     if kind == "swap-pieces" and cells:
         mirror = mirror_cell(cells[0], size)
@@ -52,7 +61,9 @@ def built(
         moves.append(RecordedMove(loser, RESIGN if end == "resign" else FORFEIT))
     endings = {"resigned by result": Ending.RESIGNED, "forfeited by result": Ending.FORFEITED}
     winner = 0 if end in ("open", "resign", "forfeit") else -loser
-    game = RecordedGame(size, tuple(moves), setup=tuple(setup), winner=winner, ending=endings.get(end))
+    game = RecordedGame(
+        size, tuple(moves), setup=tuple(setup), winner=winner, ending=endings.get(end)
+    )
     return mirrored(game) if white else game
 
 
@@ -63,7 +74,9 @@ def essence(game: RecordedGame) -> tuple[int, bool, Sequence[int], int, Ending]:
 
 
 def kept(form: RecordFormat, game: RecordedGame) -> tuple[int, bool, Sequence[int], int, Ending]:
-    """`essence` as it comes back from `form`, where trmph loses how a game ended, and nothing else is lost."""
+    """`essence` as it comes back from `form`,
+    where trmph loses how a game ended, and nothing else is lost.
+    """
     *rest, winner, ending = essence(game)
     given_up = ending in (Ending.RESIGNED, Ending.FORFEITED)
     return *rest, winner, Ending.UNFINISHED if form.name == "trmph" and given_up else ending  # type: ignore[return-value]

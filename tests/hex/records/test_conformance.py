@@ -20,8 +20,9 @@ EXAMPLES = {
     "claimed": built(10, 1, 6, end="claimed"),
     "white": built(10, 1, 5, end="resign", loser=-1, white=True),
 }
-"""A game of each kind: complete, with a swap, with stones set up, given up by a move or by the result alone, with a
-claimed winner, begun by White."""
+"""A game of each kind: complete, with a swap, with stones set up, given up by a move or by the
+result alone, with a claimed winner, begun by White.
+"""
 
 SAYS = {
     "sgf": "plain swap-pieces swap-sides setup resign forfeit result claimed white",
@@ -83,7 +84,9 @@ def test_games_of_one_file_are_read_in_order_each_at_its_place(form: RecordForma
 
 
 @every_format
-def test_line_ends_of_other_systems_and_a_byte_order_mark_change_nothing(form: RecordFormat) -> None:
+def test_line_ends_of_other_systems_and_a_byte_order_mark_change_nothing(
+    form: RecordFormat,
+) -> None:
     game = from_record(as_record(built(10, 3, 100)))
     text = "\ufeff" + form.write(game).replace("\n", "\r\n")
     assert [essence(one) for one in sound_games(form, text)] == [essence(game)]
@@ -92,7 +95,9 @@ def test_line_ends_of_other_systems_and_a_byte_order_mark_change_nothing(form: R
 @every_format
 def test_what_is_no_legal_game_is_refused(form: RecordFormat) -> None:
     """Boards and cells that there are not and, but for SGF, passes."""
-    passed = RecordedGame(10, (RecordedMove(1, 5), RecordedMove(-1, PASS), RecordedMove(1, 6)), winner=1)
+    passed = RecordedGame(
+        10, (RecordedMove(1, 5), RecordedMove(-1, PASS), RecordedMove(1, 6)), winner=1
+    )
     nowhere = [RecordedGame(10, (RecordedMove(1, cell),), winner=1) for cell in (100, -9)]
     boards = [RecordedGame(size, ()) for size in (1, 27)]
     for game in (*boards, *nowhere, *([] if form.name == "sgf" else [passed])):

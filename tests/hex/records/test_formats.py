@@ -15,7 +15,9 @@ GAME = from_record(as_record(built(10, 1, 100)))
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("suffix", [".txt", ".dat", ".sgf", ""])
-def test_what_a_format_writes_is_known_again_by_its_content(name: str, suffix: str, tmp_path: Path) -> None:
+def test_what_a_format_writes_is_known_again_by_its_content(
+    name: str, suffix: str, tmp_path: Path
+) -> None:
     path = tmp_path / f"games{suffix}"
     path.write_text("\ufeff" + FORMATS[name].write(GAME), encoding="utf-8")
     assert format_of(path).name == name
@@ -51,7 +53,9 @@ def test_a_suffix_of_one_format_alone_tells_it(form: RecordFormat, tmp_path: Pat
     assert format_of(path) is form
 
 
-@pytest.mark.parametrize("text", ["", "hello", "a,b\n1,2\n", "13\n", "\x00" * 100, "#" * 70_000, "(" * 70_000])
+@pytest.mark.parametrize(
+    "text", ["", "hello", "a,b\n1,2\n", "13\n", "\x00" * 100, "#" * 70_000, "(" * 70_000]
+)
 def test_what_is_no_record_is_refused_by_name(text: str, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text(text)

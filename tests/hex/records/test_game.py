@@ -29,13 +29,18 @@ def moves(text: str, size: int = 5) -> tuple[RecordedMove, ...]:
     """`b a1, w resign`."""
     pairs = [field.split() for field in text.split(",") if field]
     return tuple(
-        RecordedMove({"b": BLACK, "w": WHITE}[colour], ACTIONS[name] if name in ACTIONS else parse_cell(name, size))
+        RecordedMove(
+            {"b": BLACK, "w": WHITE}[colour],
+            ACTIONS[name] if name in ACTIONS else parse_cell(name, size),
+        )
         for colour, name in pairs
     )
 
 
 def game(text: str, setup: str = "", winner: int = 0, ending: Ending | None = None) -> RecordedGame:
-    return RecordedGame(5, moves(text), setup=moves(setup), winner=winner, ending=ending, black="Ada", white="Bob")
+    return RecordedGame(
+        5, moves(text), setup=moves(setup), winner=winner, ending=ending, black="Ada", white="Bob"
+    )
 
 
 def test_a_game_that_white_begins_is_mirrored_with_its_people() -> None:
@@ -46,17 +51,31 @@ def test_a_game_that_white_begins_is_mirrored_with_its_people() -> None:
 
 
 def test_a_mirrored_game_is_the_same_game() -> None:
-    for text in ("b a2, w swap-pieces, b c3, w d4", "b a2, w swap-sides, w d4", "b a2, w c3, b forfeit"):
+    for text in (
+        "b a2, w swap-pieces, b c3, w d4",
+        "b a2, w swap-sides, w d4",
+        "b a2, w c3, b forfeit",
+    ):
         one, other = as_record(game(text)), as_record(mirrored(game(text)))
         assert one.moves.tolist() == other.moves.tolist()
-        assert (one.winner, one.ending, one.swap, one.black) == (other.winner, other.ending, other.swap, other.black)
+        assert (one.winner, one.ending, one.swap, one.black) == (
+            other.winner,
+            other.ending,
+            other.swap,
+            other.black,
+        )
 
 
 def test_swap_pieces_is_a_move_and_swap_sides_an_exchange_of_the_people() -> None:
     pieces = as_record(game("b a2, w swap-pieces, b c3"))
     assert (pieces.moves.tolist(), pieces.swap, pieces.black) == ([5, 25, 12], True, "Ada")
     sides = as_record(game("b a2, w swap-sides, w c3, b d4"))
-    assert (sides.moves.tolist(), sides.swap, sides.black, sides.white) == ([5, 12, 18], True, "Bob", "Ada")
+    assert (sides.moves.tolist(), sides.swap, sides.black, sides.white) == (
+        [5, 12, 18],
+        True,
+        "Bob",
+        "Ada",
+    )
 
 
 def test_stones_set_up_become_an_opening() -> None:
@@ -68,7 +87,12 @@ def test_stones_set_up_become_an_opening() -> None:
 @pytest.mark.parametrize(
     ("claimed", "ending", "text", "result"),
     [
-        (WHITE, Ending.RESIGNED, "b c1,w a1,b c2,w a2,b c3,w a3,b c4,w a4,b c5", (BLACK, Ending.CONNECTED)),
+        (
+            WHITE,
+            Ending.RESIGNED,
+            "b c1,w a1,b c2,w a2,b c3,w a3,b c4,w a4,b c5",
+            (BLACK, Ending.CONNECTED),
+        ),
         (BLACK, None, "b a1, w c3, b resign", (WHITE, Ending.RESIGNED)),
         (BLACK, Ending.RESIGNED, "b a1, w c3", (BLACK, Ending.RESIGNED)),
         (BLACK, Ending.FORFEITED, "b a1, w c3", (BLACK, Ending.FORFEITED)),
@@ -77,7 +101,12 @@ def test_stones_set_up_become_an_opening() -> None:
         (0, Ending.RESIGNED, "b a1, w c3", (0, Ending.UNFINISHED)),
         (0, None, "b a1, w c3, w forfeit", (BLACK, Ending.FORFEITED)),
         (0, None, "w resign", (BLACK, Ending.RESIGNED)),
-        (BLACK, None, "b c1,w a1,b c2,w a2,b c3,w a3,b c4,w a4,b c5,b resign", (BLACK, Ending.CONNECTED)),
+        (
+            BLACK,
+            None,
+            "b c1,w a1,b c2,w a2,b c3,w a3,b c4,w a4,b c5,b resign",
+            (BLACK, Ending.CONNECTED),
+        ),
     ],
 )
 def test_the_board_is_believed_before_a_resignation_and_that_before_the_file(
@@ -91,7 +120,12 @@ LINE = "b c1, w a1, b c2, w a2, b c3, w a3, b c4, w a4, b c5"
 REFUSED = {
     "illegal move": ["b a1, w a1", "b a2, w swap-pieces, b b1", "b a2, w swap-sides, w a2"],
     "order of colours": ["b a1, b a2", "b a2, w swap-pieces, w c3", "b a2, w swap-sides, b c3"],
-    "swap": ["b a2, b swap-pieces", "w swap-pieces", "b a2, w c3, b swap-sides", "b a2, w swap-sides, w swap-pieces"],
+    "swap": [
+        "b a2, b swap-pieces",
+        "w swap-pieces",
+        "b a2, w c3, b swap-sides",
+        "b a2, w swap-sides, w swap-pieces",
+    ],
     "pass": ["b a1, w pass, b a2"],
     "moves after the end": ["b a1, w resign, b a2", f"{LINE}, w b1"],
 }
@@ -123,7 +157,10 @@ def test_a_move_that_is_no_cell_is_refused(action: int, colour: int) -> None:
 
 
 def test_errors_of_a_game_that_white_begins_name_cells_and_colours_as_the_file_does() -> None:
-    for text, said in (("w b1, b c3, w b1", "b1: the cell is taken"), ("w b1, w c3", "is White's, but it is Black's")):
+    for text, said in (
+        ("w b1, b c3, w b1", "b1: the cell is taken"),
+        ("w b1, w c3", "is White's, but it is Black's"),
+    ):
         with pytest.raises(RecordError, match=said):
             as_record(game(text))
 

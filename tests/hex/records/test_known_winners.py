@@ -1,6 +1,7 @@
 """Every format: files whose winner is known to a person, read, written and read again.
 
-Black connects top to bottom in all of them: b1 b2 b3, a column, against White's a1 and c1; or White wins after a swap.
+Black connects top to bottom in all of them: b1 b2 b3, a column, against White's a1 and c1; or White
+wins after a swap.
 """
 
 from typing import NamedTuple
@@ -25,9 +26,13 @@ class Known(NamedTuple):
 CONNECTED = Known(BLACK, Ending.CONNECTED, [1, 0, 4, 2, 7])
 RESIGNED = Known(BLACK, Ending.RESIGNED, [4])
 LOST = Known(WHITE, Ending.RESIGNED, [4, 0])
-SWAPPED = Known(WHITE, Ending.CONNECTED, [1, 9, 2, 4, 8, 5])  # White's stone is a2 then, and connects a2 b2 c2
+SWAPPED = Known(
+    WHITE, Ending.CONNECTED, [1, 9, 2, 4, 8, 5]
+)  # White's stone is a2 then, and connects a2 b2 c2
 CLAIMED = Known(BLACK, Ending.UNFINISHED, [4])
-COLUMN = Known(BLACK, Ending.CONNECTED, [cell for row in range(10) for cell in (10 * row, 10 * row + 1)][:-1])
+COLUMN = Known(
+    BLACK, Ending.CONNECTED, [cell for row in range(10) for cell in (10 * row, 10 * row + 1)][:-1]
+)
 
 SGF = "(;FF[4]GM[11]SZ[3]PB[Ada]PW[Bob]RE["
 GOLEM = "(;FF[4]EV[hex]PB[Ada]PW[Bob]SZ[3]RE["
@@ -60,12 +65,20 @@ FILES = [
     ("wolve", f"{TEN},b a10,B", COLUMN),
     ("wolve", "b e5,w a1,b resign,W", Known(WHITE, Ending.RESIGNED, [44, 0])),
     ("wolve", "b e5,B", Known(BLACK, Ending.UNFINISHED, [44])),
-    ("htp", f"{LOG}play b b1\n=\nplay w a1\n=\nplay b b2\n=\nplay w c1\n=\ngenmove b\n= b3\n", CONNECTED),
+    (
+        "htp",
+        f"{LOG}play b b1\n=\nplay w a1\n=\nplay b b2\n=\nplay w c1\n=\ngenmove b\n= b3\n",
+        CONNECTED,
+    ),
     ("htp", f"{LOG}play b b2\n=\ngenmove w\n= resign\n", RESIGNED),
     ("htp", f"{LOG}play b b2\n=\nplay w a1\n=\nplay b resign\n=\n", LOST),
     (
         "htp",
-        LOG + "".join(f"play {move}\n=\n" for move in ("b b1", "w swap-pieces", "b c1", "w b2", "b c3", "w c2")),
+        LOG
+        + "".join(
+            f"play {move}\n=\n"
+            for move in ("b b1", "w swap-pieces", "b c1", "w b2", "b c3", "w c2")
+        ),
         SWAPPED,
     ),
     ("htp", f"{LOG}play b b2\n=\nfinal_score\n= B+\n", CLAIMED),
@@ -85,7 +98,9 @@ def test_every_format_has_a_file() -> None:
 
 
 @pytest.mark.parametrize(("name", "text", "known"), FILES)
-def test_a_file_is_read_with_its_winner_and_so_again_when_it_is_written(name: str, text: str, known: Known) -> None:
+def test_a_file_is_read_with_its_winner_and_so_again_when_it_is_written(
+    name: str, text: str, known: Known
+) -> None:
     (game,) = sound_games(FORMATS[name], text)
     assert seen(as_record(game)) == known
     if known.ending == Ending.UNFINISHED and name == "htp":  # its commands have no result

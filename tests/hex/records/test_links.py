@@ -28,15 +28,30 @@ def one(name: str, text: str) -> RecordedGame:
 
 
 @pytest.mark.parametrize("name", ["trmph", "hexworld"])
-@pytest.mark.parametrize("prefix", ["", "https://trmph.com/hex/board", "http://www.trmph.com/hex/board"])
+@pytest.mark.parametrize(
+    "prefix", ["", "https://trmph.com/hex/board", "http://www.trmph.com/hex/board"]
+)
 def test_the_first_player_has_won_the_checked_game(name: str, prefix: str) -> None:
     record = as_record(one(name, prefix + CHECKED))
-    assert (record.size, len(record.moves), record.winner, record.ending) == (13, 25, BLACK, Ending.CONNECTED)
+    assert (record.size, len(record.moves), record.winner, record.ending) == (
+        13,
+        25,
+        BLACK,
+        Ending.CONNECTED,
+    )
 
 
 @pytest.mark.parametrize(
     ("line", "winner"),
-    [("b", BLACK), ("r", WHITE), ("1", BLACK), ("2", WHITE), ("r # by resignation", WHITE), ("# nobody", 0), ("", 0)],
+    [
+        ("b", BLACK),
+        ("r", WHITE),
+        ("1", BLACK),
+        ("2", WHITE),
+        ("r # by resignation", WHITE),
+        ("# nobody", 0),
+        ("", 0),
+    ],
 )
 def test_a_file_of_trmph_has_winners_and_comments(line: str, winner: int) -> None:
     text = f"# a header\n#\n\nhttp://trmph.com/hex/board#5,a1b2 {line}\n#5, b\n"
@@ -64,7 +79,9 @@ def test_a_file_of_trmph_has_winners_and_comments(line: str, winner: int) -> Non
         ("hexworld", 1, "not a game", ["https://hexworld.org/board/"]),
     ],
 )
-def test_what_is_no_game_is_told_with_its_place(name: str, column: int, reason: str, texts: list[str]) -> None:
+def test_what_is_no_game_is_told_with_its_place(
+    name: str, column: int, reason: str, texts: list[str]
+) -> None:
     for text in texts:
         (error,) = read(FORMATS[name], text)
         assert isinstance(error, RecordError)
@@ -73,7 +90,11 @@ def test_what_is_no_game_is_told_with_its_place(name: str, column: int, reason: 
 
 def test_the_example_of_hexworld() -> None:
     game = one("hexworld", "https://hexworld.org/board/#15c1,e6:sf7i8g10j10")
-    assert as_record(game).moves.tolist() == [parse_cell("e6", 15), 225, *parse_moves("f7 i8 g10 j10", 15)]
+    assert as_record(game).moves.tolist() == [
+        parse_cell("e6", 15),
+        225,
+        *parse_moves("f7 i8 g10 j10", 15),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -100,10 +121,16 @@ def test_links_of_hexworld(text: str, moves: list[tuple[int, int]]) -> None:
 
 
 def test_lines_of_wolve() -> None:
-    text = "<<<<<<< HEAD\nb a1,w a2,b f4,w resign,B\n\nb a1,w a2,b k4,W\nb a1,w a2\nb a1,w a2,W\nW\n"
+    text = (
+        "<<<<<<< HEAD\nb a1,w a2,b f4,w resign,B\n\nb a1,w a2,b k4,W\nb a1,w a2\nb a1,w a2,W\nW\n"
+    )
     marker, game, far, nobody, open_, empty = read(FORMATS["wolve"], text)
     assert isinstance(game, RecordedGame)
-    assert (as_record(game).winner, as_record(game).ending, as_record(game).opening) == (BLACK, Ending.RESIGNED, 2)
+    assert (as_record(game).winner, as_record(game).ending, as_record(game).opening) == (
+        BLACK,
+        Ending.RESIGNED,
+        2,
+    )
     assert isinstance(open_, RecordedGame)
     assert (as_record(open_).winner, as_record(open_).ending) == (WHITE, Ending.UNFINISHED)
     assert str(marker).startswith("f:1:1: <<<<<<< HEAD: a merge conflict")

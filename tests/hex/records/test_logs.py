@@ -15,7 +15,10 @@ def said(game: RecordedGame | RecordError) -> str:
     if isinstance(game, RecordError):
         return str(game)
     names = [NAMES[a] if a < 0 else format_cell(a, game.size) for _, a in game.moves]
-    return " ".join(f"{'b' if move.colour > 0 else 'w'} {name}" for move, name in zip(game.moves, names, strict=True))
+    return " ".join(
+        f"{'b' if move.colour > 0 else 'w'} {name}"
+        for move, name in zip(game.moves, names, strict=True)
+    )
 
 
 LOGS = {
@@ -65,7 +68,9 @@ def test_logs_of_htp(name: str) -> None:
 
 def test_a_log_may_tell_who_has_won() -> None:
     for score, winner in (("B+", BLACK), ("W+", WHITE), ("cannot score", 0)):
-        (game,) = sound_games(FORMATS["htp"], f"boardsize 5\n=\nplay b a1\n=\nfinal_score\n= {score}\n")
+        (game,) = sound_games(
+            FORMATS["htp"], f"boardsize 5\n=\nplay b a1\n=\nfinal_score\n= {score}\n"
+        )
         assert game.winner == winner
 
 
@@ -82,7 +87,9 @@ def test_the_white_moves_of_little_golem_are_black_s() -> None:
 
 
 def test_a_game_of_little_golem_that_b_begins_is_read_as_it_stands() -> None:
-    (game,) = sound_games(FORMATS["littlegolem"], "(;FF[4]PB[Ada]PW[Bob]SZ[13]RE[W];B[am];W[kj];B[resign])")
+    (game,) = sound_games(
+        FORMATS["littlegolem"], "(;FF[4]PB[Ada]PW[Bob]SZ[13]RE[W];B[am];W[kj];B[resign])"
+    )
     assert said(game) == "b a13 w k10 b resign"
     assert (game.winner, game.black, game.white) == (WHITE, "Ada", "Bob")
 
@@ -110,7 +117,8 @@ def test_no_cell_of_little_golem(value: str) -> None:
 
 
 SIX = (
-    "BoardSize: 5x5\nFirst: V\nSwap: 1\nMoves:\n  1. A2 (0 ms) Swap (26 ms)\n  2. C3 (1 ms) D4 (2 ms)\n  3. B1 (3 ms)\n"
+    "BoardSize: 5x5\nFirst: V\nSwap: 1\nMoves:\n"
+    "  1. A2 (0 ms) Swap (26 ms)\n  2. C3 (1 ms) D4 (2 ms)\n  3. B1 (3 ms)\n"
 )
 
 
@@ -133,6 +141,8 @@ def test_after_a_swap_six_goes_on_as_after_swap_pieces() -> None:
         ("  2. ", "  two ", "f:6:1: '  two"),
     ],
 )
-def test_what_is_wrong_in_a_game_of_six_is_told_with_its_place(old: str, new: str, error: str) -> None:
+def test_what_is_wrong_in_a_game_of_six_is_told_with_its_place(
+    old: str, new: str, error: str
+) -> None:
     (found,) = read(FORMATS["six"], SIX.replace(old, new))
     assert str(found).startswith(error)

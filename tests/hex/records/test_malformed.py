@@ -17,11 +17,39 @@ LINKS = "#5, 13c1, 5x6 r3 n :s :S :rb : , a1 b2 z26 a0 a99999999999999999999 b r
 WORDS = [
     *SGF.split(" "),
     *LINKS.split(" "),
-    *["b a1,", "w a2,", "w resign,", "B\n", "<<<<<<< HEAD\n", " b", " r", "# ", " ", "\n", "\r", "\ufeff", "\x00"],
-    *["boardsize 5\n", "boardsize 9999999999\n", "clear_board\n", "play b a1\n", "play w swap-pieces\n", "genmove w\n"],
+    *[
+        "b a1,",
+        "w a2,",
+        "w resign,",
+        "B\n",
+        "<<<<<<< HEAD\n",
+        " b",
+        " r",
+        "# ",
+        " ",
+        "\n",
+        "\r",
+        "\ufeff",
+        "\x00",
+    ],
+    *[
+        "boardsize 5\n",
+        "boardsize 9999999999\n",
+        "clear_board\n",
+        "play b a1\n",
+        "play w swap-pieces\n",
+        "genmove w\n",
+    ],
     *["= e5\n", "=\n", "? no\n", "undo\n", "3 play b a2\n", "=3\n", "loadsgf x\n"],
     *["final_score\n", "= B+\n", "12:01 B>> "],
-    *["BoardSize: 5x5\n", "First: H\n", "Swap: 1\n", "Moves:\n", "  1. A2 (0 ms) Swap (26 ms)\n", "  2. B2\n"],
+    *[
+        "BoardSize: 5x5\n",
+        "First: H\n",
+        "Swap: 1\n",
+        "Moves:\n",
+        "  1. A2 (0 ms) Swap (26 ms)\n",
+        "  2. B2\n",
+    ],
     *["\u2028", "\x1f", "é", "²", "٣", "99999999999999999999"],
 ]
 
@@ -33,7 +61,9 @@ texts = st.one_of(
 
 
 def check(form: RecordFormat, text: str, most: int = 100) -> list[RecordedGame | RecordError]:
-    """The games of `text`, legal or refused, and its errors, each one line with a place in it (`most` checked)."""
+    """The games of `text`, legal or refused, and its errors,
+    each one line with a place in it (`most` checked).
+    """
     found = read(form, text)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for one in found[:most]:
@@ -62,9 +92,16 @@ def test_no_text_does_worse_than_errors_with_a_place(form: RecordFormat, text: s
 
 @every_format
 @settings(max_examples=50)
-@given(seed=st.integers(0, 2**32), cuts=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 0.1), st.sampled_from(WORDS))))
-def test_no_damage_to_a_file_does_worse(form: RecordFormat, seed: int, cuts: list[tuple[float, float, str]]) -> None:
-    text = "".join(form.write(from_record(as_record(built(10, seed + number, 100)))) for number in range(2))
+@given(
+    seed=st.integers(0, 2**32),
+    cuts=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 0.1), st.sampled_from(WORDS))),
+)
+def test_no_damage_to_a_file_does_worse(
+    form: RecordFormat, seed: int, cuts: list[tuple[float, float, str]]
+) -> None:
+    text = "".join(
+        form.write(from_record(as_record(built(10, seed + number, 100)))) for number in range(2)
+    )
     for start, length, word in cuts:
         at = int(start * len(text))
         text = text[:at] + word + text[at + int(length * len(text)) :]
@@ -72,14 +109,35 @@ def test_no_damage_to_a_file_does_worse(form: RecordFormat, seed: int, cuts: lis
 
 
 REPEATED = {
-    "": ["(", "(;", "(;SZ[5]", "[", "A", "9", "#", "b a1,", "12:", "[x]", "1 ", ">", "BoardSize:", " ", "\n", "\x00"],
+    "": [
+        "(",
+        "(;",
+        "(;SZ[5]",
+        "[",
+        "A",
+        "9",
+        "#",
+        "b a1,",
+        "12:",
+        "[x]",
+        "1 ",
+        ">",
+        "BoardSize:",
+        " ",
+        "\n",
+        "\x00",
+    ],
     "#5,": ["a1", ":p", ","],
     "(;C[": ["\\", "x\n"],
     "boardsize 5\n": ["genmove b\n", "final_score\n", "play b a1\nundo\n"],
     "BoardSize: 5\n": ["1. A1 B1\n"],
     "BoardSize: 5\n1.": [" A1"],
 }
-LARGE = [start + part * min(33_000, 90_000 // len(part)) for start, parts in REPEATED.items() for part in parts]
+LARGE = [
+    start + part * min(33_000, 90_000 // len(part))
+    for start, parts in REPEATED.items()
+    for part in parts
+]
 LARGE += ["(;FF[4]AB[a1:k11]" + ";AE[a1:k11]" * 2_000 + ")", "(;B" + "[a1]" * 10_000 + ")"]
 
 
@@ -100,12 +158,17 @@ def test_a_game_cut_off_is_never_a_game(name: str) -> None:
 
 @every_format
 def test_what_follows_a_bad_game_is_read(form: RecordFormat) -> None:
-    """One sign is spoilt in the second of three games; the first and the last are what they were."""
-    first, second, third = (form.write(from_record(as_record(built(10, seed, 100)))) for seed in range(3))
+    """One sign is spoilt in the second of three games;
+    the first and the last are what they were.
+    """
+    first, second, third = (
+        form.write(from_record(as_record(built(10, seed, 100)))) for seed in range(3)
+    )
     whole = read(form, first + second + third)
     chance = random.Random(1)
     for _ in range(40):
-        # Where Six's first line is spoilt, nobody can tell whose the lines after it are: the game before is refused.
+        # Where Six's first line is spoilt, nobody can tell whose the lines after it are: the game
+        # before is refused.
         at = chance.randrange(second.index("\n") * (form.name == "six"), len(second) - 1)
         found = check(form, first + second[:at] + chance.choice("?x9é") + second[at + 1 :] + third)
         said = [replaced(one) for one in found]

@@ -1,4 +1,6 @@
-"""Games that people and programs have played, where they are at hand: `HEXLIT_GAMES` names their folder."""
+"""Games that people and programs have played,
+where they are at hand: `HEXLIT_GAMES` names their folder.
+"""
 
 import os
 from collections import Counter
@@ -15,10 +17,13 @@ WOLVE = GAMES / "wolve_10x10.txt"
 OLYMPIAD = GAMES / "olympiad_sgf"
 
 wolve = pytest.mark.skipif(not WOLVE.is_file(), reason="the games of Wolve are not here")
-olympiad = pytest.mark.skipif(not OLYMPIAD.is_dir(), reason="the games of the Olympiads are not here")
+olympiad = pytest.mark.skipif(
+    not OLYMPIAD.is_dir(), reason="the games of the Olympiads are not here"
+)
 
-# In SGF the same colour puts the stone after the swap, in all of them: the people have changed. Nobody swapped in the
-# others. Six's own files have swap-pieces, as which all of them end in a connection.
+# In SGF the same colour puts the stone after the swap, in all of them: the people have changed.
+# Nobody swapped in the others. Six's own files have swap-pieces, as which all of them end in a
+# connection.
 SIDES = """
     00_00.1.QH 00_00.2.HQ 03_03.2.MS 03_03.7.SM 03_03.8.MS 04_04.2.MS 04_04.6.MS 06_gm03.ws 06_gm09.ws 06_gm12.whk
     08_mohex-six-4 08_mohex-wolve-3 08_mohex-yopt-1 08_mohex-yopt-3 08_six-mohex-1 08_six-mohex-3 08_six-wolve-2

@@ -29,7 +29,9 @@ def line(moves: tuple[RecordedMove, ...], size: int) -> str:
 
 
 def test_the_people_and_the_event_are_read_without_escapes() -> None:
-    game = one("(;FF[4]GM[11]SZ[5]PB[A \\[1\\]]PW[B\\\\b\nx]EV[Cup\\: a]DT[2026-01-02]C[one \\\ntwo\nthree];B[a1]C[x])")
+    game = one(
+        "(;FF[4]GM[11]SZ[5]PB[A \\[1\\]]PW[B\\\\b\nx]EV[Cup\\: a]DT[2026-01-02]C[one \\\ntwo\nthree];B[a1]C[x])"
+    )
     assert (game.black, game.white) == ("A [1]", "B\\b x")
     assert (game.event, game.date, game.comment) == ("Cup: a", "2026-01-02", "one two\nthree\nx")
 
@@ -38,7 +40,13 @@ def test_the_people_and_the_event_are_read_without_escapes() -> None:
 def test_what_is_said_of_a_game_is_written_and_read(
     black: str, white: str, event: str, date: str, comment: str, opening: int
 ) -> None:
-    said: dict[str, Any] = {"black": black, "white": white, "event": event, "date": date, "comment": f"{comment}\n]\\"}
+    said: dict[str, Any] = {
+        "black": black,
+        "white": white,
+        "event": event,
+        "date": date,
+        "comment": f"{comment}\n]\\",
+    }
     game = RecordedGame(5, (RecordedMove(1, 0),), opening=opening, **said)
     again = one(SGF.write(game))
     assert (again.black, again.white, again.event, again.date) == (black, white, event, date)

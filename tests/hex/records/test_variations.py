@@ -34,8 +34,14 @@ def lines_of(nodes: list[Variation], size: int) -> list[str]:
     [
         ("(;GM[11]SZ[4];B[a1];W[b2])", ["a1 b2"]),
         ("(;GM[11]SZ[4];B[a1](;W[b2])(;W[c3];B[d4]))", ["a1 b2", "a1 c3 d4"]),
-        ("(;GM[11]SZ[4](;B[a1])(;B[b1](;W[a1])(;W[swap-pieces];B[d4])))", ["a1", "b1 a1", "b1 swap-pieces d4"]),
-        ("(;GM[11]SZ[4]\n(;B[a1]C[a (;W\\] b];W[a2])\n(;B[a1];W[a3]))", ["a1 a2", "a1 a3"]),  # lines that share moves
+        (
+            "(;GM[11]SZ[4](;B[a1])(;B[b1](;W[a1])(;W[swap-pieces];B[d4])))",
+            ["a1", "b1 a1", "b1 swap-pieces d4"],
+        ),
+        (
+            "(;GM[11]SZ[4]\n(;B[a1]C[a (;W\\] b];W[a2])\n(;B[a1];W[a3]))",
+            ["a1 a2", "a1 a3"],
+        ),  # lines that share moves
         ("junk (;GM[11]SZ[4];Black[a1](;White[b2]))", ["a1 b2"]),
         ("(;GM[11]SZ[4];W[a2](;B[b2])(;B[c1]))", ["b1 b2", "b1 a3"]),  # White begins: mirrored
         ("(;GM[11]SZ[4]AB[a1]AW[b2](;B[c3])(;B[d4]))", ["a1 b2 c3", "a1 b2 d4"]),
@@ -89,7 +95,9 @@ def trees(draw: st.DrawFn) -> list[Variation]:
 
 def main_of(nodes: list[Variation]) -> list[int]:
     line, at = [], 0
-    while following := [number for number, node in enumerate(nodes) if number and node.parent == at]:
+    while following := [
+        number for number, node in enumerate(nodes) if number and node.parent == at
+    ]:
         at = following[0]
         line.append(nodes[at].move)
     return line
@@ -110,13 +118,19 @@ def test_a_tree_is_written_and_read(nodes: list[Variation]) -> None:
     (game,) = FORMATS["sgf"].read(text.splitlines(keepends=True), "")
     assert isinstance(game, RecordedGame)
     again = as_record(game)
-    assert (again.moves.tolist(), again.winner, again.ending) == (main, record.winner, record.ending)
+    assert (again.moves.tolist(), again.winner, again.ending) == (
+        main,
+        record.winner,
+        record.ending,
+    )
     assert (again.black, again.white) == ("A [1]", "B\\")
 
 
 def test_the_text_has_brackets_where_lines_part_and_nowhere_else() -> None:
     cells = {name: parse_cell(name, SIZE) for name in ("a1", "b2", "c3", "d4")}
-    record = GameRecord(0, SIZE, False, np.array([cells["a1"], cells["b2"]], np.int16), 0, Ending.UNFINISHED)
+    record = GameRecord(
+        0, SIZE, False, np.array([cells["a1"], cells["b2"]], np.int16), 0, Ending.UNFINISHED
+    )
     header = "(;FF[4]GM[11]CA[UTF-8]AP[hexlit]SZ[4]"
     nodes = main_line(record.moves.tolist())
     assert write_variations(record, nodes) == f"{header};B[a1];W[b2])\n"

@@ -1,4 +1,6 @@
-"""The ingredients of the fast search against plain search: connections hold, filled-in cells change no winner."""
+"""The ingredients of the fast search against plain search:
+connections hold, filled-in cells change no winner.
+"""
 
 from itertools import product
 
@@ -24,7 +26,9 @@ def board_of(own: np.uint64, opp: np.uint64, size: int) -> np.ndarray:
 
 @pytest.mark.parametrize(("size", "fewest", "count_of_boards"), [(4, 4, 150), (5, 9, 100)])
 def test_connections_that_are_found_hold(size: int, fewest: int, count_of_boards: int) -> None:
-    """FULL: the side wins although the other moves, even with nothing outside the carrier; SEMI: moving first."""
+    """FULL: the side wins although the other moves,
+    even with nothing outside the carrier; SEMI: moving first.
+    """
     rng = np.random.default_rng(size)
     connections, sides, solver = new_connections(size), edges(size), ExactSolver(size)
     found = []
@@ -57,25 +61,36 @@ def test_the_edge_template_of_the_third_row_is_found() -> None:
     board[5, 2:5] = 0
     board[6, 1:5] = 0
     sides = edges(size)
-    for cells, expected in ((board, FULL), (np.where(np.indices(board.shape)[0] == 6, -1, board), NOTHING)):
+    for cells, expected in (
+        (board, FULL),
+        (np.where(np.indices(board.shape)[0] == 6, -1, board), NOTHING),
+    ):
         own, opp = words(cells.astype(np.int8).ravel(), size)
         empty = np.uint64(sides.board & ~(own | opp))
-        assert connect(own, empty, sides.top, sides.bottom, True, new_connections(size))[0] == expected
+        assert (
+            connect(own, empty, sides.top, sides.bottom, True, new_connections(size))[0] == expected
+        )
 
 
 def plain_ring(board: np.ndarray, row: int, column: int) -> list[int | None]:
-    """The neighbours in order: +1, -1, 0, and None at a corner between two edges; edges have their owner's colour."""
+    """The neighbours in order: +1, -1, 0,
+    and None at a corner between two edges; edges have their owner's colour.
+    """
     size = len(board)
     ring: list[int | None] = []
     for down, right in RING:
         r, c = row + down, column + right
         above, beside = not 0 <= r < size, not 0 <= c < size
-        ring.append(None if above and beside else 1 if above else -1 if beside else int(board[r, c]))
+        ring.append(
+            None if above and beside else 1 if above else -1 if beside else int(board[r, c])
+        )
     return ring
 
 
 def plain_dead(ring: list[int | None]) -> bool:
-    """Whether each way to colour the empty neighbours leaves each colour in one piece around the cell."""
+    """Whether each way to colour the empty neighbours
+    leaves each colour in one piece around the cell.
+    """
     if None in ring:
         i = ring.index(None)
         return any(plain_dead([*ring[:i], colour, *ring[i + 1 :]]) for colour in (1, -1))
@@ -124,7 +139,10 @@ def test_without_an_ingredient_the_answers_are_the_same(without: str) -> None:
 def test_any_ingredients_together_give_the_winning_moves_of_brute_force() -> None:
     """All choices on 3×3, with any numbers of stones."""
     rng = np.random.default_rng(7)
-    boards = [np.zeros(9, np.int8), *(rng.choice([-1, 0, 0, 0, 1], 9).astype(np.int8) for _ in range(30))]
+    boards = [
+        np.zeros(9, np.int8),
+        *(rng.choice([-1, 0, 0, 0, 1], 9).astype(np.int8) for _ in range(30)),
+    ]
     for use in product((True, False), repeat=len(Ingredients._fields)):
         solver = ExactSolver(3, use=Ingredients(*use))
         for board in boards:

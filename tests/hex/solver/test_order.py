@@ -25,7 +25,11 @@ def test_the_tuples_of_a_move_are_those_of_plain_python(size: int) -> None:
         d = o.distance.reshape(4, STRIDE, STRIDE)
         ways = [d[0] + d[1], d[2] + d[3]]
         short = [min(int(way[cell]) for cell in cells) for way in ways]
-        colours = np.pad(np.pad(grid % 3, ((0, 0), (2, 2)), constant_values=2), ((2, 2), (0, 0)), constant_values=1)
+        colours = np.pad(
+            np.pad(grid % 3, ((0, 0), (2, 2)), constant_values=2),
+            ((2, 2), (0, 0)),
+            constant_values=1,
+        )
         for (row, column), tuples in zip(cells, o.tuples[:number].tolist(), strict=True):
             expected = [0] * len(TUPLES)
             for at, steps in enumerate((RING, BRIDGES)):
@@ -37,7 +41,10 @@ def test_the_tuples_of_a_move_are_those_of_plain_python(size: int) -> None:
             detours = [min(int(ways[side][row, column]) - short[side], 5) for side in (0, 1)]
             steps_to = [min(int(d[side, row, column]), 3) for side in range(4)]
             beside = [min(at, size - 1 - at, 3) for at in (row, column)]
-            expected[6:] = [6 * detours[0] + detours[1], *(4 * a + b for a, b in (steps_to[:2], steps_to[2:], beside))]
+            expected[6:] = [
+                6 * detours[0] + detours[1],
+                *(4 * a + b for a, b in (steps_to[:2], steps_to[2:], beside)),
+            ]
             assert tuples == expected
 
 

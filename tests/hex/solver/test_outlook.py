@@ -34,9 +34,13 @@ def named(found: Outlook, size: int) -> set[tuple[str, str, str]]:
 
 
 @pytest.mark.row("F18")
-@pytest.mark.parametrize(("size", "stones", "boards"), [(4, 4, 60), (5, 8, 60), (6, 11, 40), (8, 22, 25)])
+@pytest.mark.parametrize(
+    ("size", "stones", "boards"), [(4, 4, 60), (5, 8, 60), (6, 11, 40), (8, 22, 25)]
+)
 def test_no_single_cell_cuts_the_lines(size: int, stones: int, boards: int) -> None:
-    """The other side takes a cell; a full connection and a semi after its key still have a way from edge to edge."""
+    """The other side takes a cell;
+    a full connection and a semi after its key still have a way from edge to edge.
+    """
     rng = np.random.default_rng(size)
     seen = {"full": 0, "semi": 0}
     for _ in range(boards):

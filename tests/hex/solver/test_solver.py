@@ -1,4 +1,6 @@
-"""The exact solver against plain Python brute force, the published tables and the game's symmetries."""
+"""The exact solver against plain Python brute force,
+the published tables and the game's symmetries.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -13,7 +15,16 @@ from hexlit.errors import UsageError
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.solver import ExactSolver, UnsolvedError
 from hexlit.hex.solver.first_moves import FirstMoves
-from hexlit.hex.solver.table import UNSOLVED, Knowledge, add_carrier, copy, find, find_carrier, new_table, store
+from hexlit.hex.solver.table import (
+    UNSOLVED,
+    Knowledge,
+    add_carrier,
+    copy,
+    find,
+    find_carrier,
+    new_table,
+    store,
+)
 
 Board = tuple[int, ...]
 
@@ -84,7 +95,9 @@ def agrees(solver: ExactSolver, board: npt.NDArray[np.int8], player: int) -> boo
     ("size", "count", "fewest"),
     [(2, 40, 0), (3, 150, 0), (4, 1000, 8), (5, 400, 16), (6, 150, 27), (7, 80, 40), (8, 60, 55)],
 )
-def test_random_positions_have_the_winning_moves_of_brute_force(size: int, count: int, fewest: int) -> None:
+def test_random_positions_have_the_winning_moves_of_brute_force(
+    size: int, count: int, fewest: int
+) -> None:
     """The solver that the search is measured against is exact, for either side to move."""
     rng = np.random.default_rng(size)
     solver = ExactSolver(size, rows=1 << 16)
@@ -104,10 +117,19 @@ def test_a_tiny_table_that_overflows_changes_no_answer() -> None:
 
 def test_a_larger_table_takes_over_all_that_is_known() -> None:
     rng = np.random.default_rng(8)
-    boards = [tuple(np.uint64(word) for word in rng.integers(0, 1 << 48, 2).tolist()) for _ in range(100)]
+    boards = [
+        tuple(np.uint64(word) for word in rng.integers(0, 1 << 48, 2).tolist()) for _ in range(100)
+    ]
     small, larger, spare = new_table(1 << 10), new_table(1 << 12), np.uint64(9)
     for i, (own, opp) in enumerate(boards):
-        store(small.positions, own, opp, spare, Knowledge(UNSOLVED, i, 2, np.uint64(i), np.uint64(5)), 1 + i)
+        store(
+            small.positions,
+            own,
+            opp,
+            spare,
+            Knowledge(UNSOLVED, i, 2, np.uint64(i), np.uint64(5)),
+            1 + i,
+        )
         add_carrier(small.carriers, own, i % 2 == 0, np.uint64(i + 1))
     before = [find(small.positions, own, opp, spare) for own, opp in boards]
     assert sum(seen for seen, _ in before) > 90
@@ -116,8 +138,12 @@ def test_a_larger_table_takes_over_all_that_is_known() -> None:
     assert [find(larger.positions, own, opp, spare) for own, opp in boards] == before
     for i, (own, _) in enumerate(boards):
         assert find_carrier(larger.carriers, own, i % 2 == 0, ~np.uint64(i + 1)) == i + 1
-        assert find_carrier(larger.carriers, own, i % 2 == 1, np.uint64(0)) == 0, "the other side is to move"
-        assert find_carrier(larger.carriers, own, i % 2 == 0, np.uint64(i + 1)) == 0, "the cells are not free"
+        assert find_carrier(larger.carriers, own, i % 2 == 1, np.uint64(0)) == 0, (
+            "the other side is to move"
+        )
+        assert find_carrier(larger.carriers, own, i % 2 == 0, np.uint64(i + 1)) == 0, (
+            "the cells are not free"
+        )
 
 
 def test_a_row_torn_by_two_writers_is_not_read() -> None:
@@ -156,7 +182,9 @@ def test_every_opening_has_its_published_value(size: int) -> None:
 
 
 @pytest.mark.parametrize(("size", "stones", "count"), [(6, 4, 20), (7, 12, 20)])
-def test_threads_that_share_a_table_give_the_same_answers(size: int, stones: int, count: int) -> None:
+def test_threads_that_share_a_table_give_the_same_answers(
+    size: int, stones: int, count: int
+) -> None:
     rng = np.random.default_rng(size)
     one, three = ExactSolver(size), ExactSolver(size, threads=3)
     three.alone = 10
@@ -177,7 +205,9 @@ def test_a_policy_is_asked_for_costly_positions_and_changes_no_answer(threads: i
 
     six, seven = ExactSolver(6, threads=threads), ExactSolver(7, threads=threads)
     six.policy = seven.policy = policy
-    assert six.solve(empty[:36], 1).winning_moves == tuple(np.flatnonzero(solved_openings(6)).tolist())
+    assert six.solve(empty[:36], 1).winning_moves == tuple(
+        np.flatnonzero(solved_openings(6)).tolist()
+    )
     assert threads > 1 or len({*asked}) == len(asked) > 2
     with pytest.raises(UnsolvedError):
         seven.wins(empty, 1, node_limit=1100)
@@ -189,7 +219,9 @@ def test_a_search_ends_though_the_table_keeps_no_prior(monkeypatch: pytest.Monke
     monkeypatch.setattr("hexlit.hex.solver.solver.store_prior", lambda prior, work: None)
     solver = ExactSolver(6)
     solver.policy = lambda cells: np.ones(cells.size, np.float32)
-    assert solver.solve(np.zeros(36, np.int8), 1).winning_moves == tuple(np.flatnonzero(solved_openings(6)).tolist())
+    assert solver.solve(np.zeros(36, np.int8), 1).winning_moves == tuple(
+        np.flatnonzero(solved_openings(6)).tolist()
+    )
 
 
 def test_what_a_used_table_holds_changes_no_answer() -> None:
@@ -197,7 +229,10 @@ def test_what_a_used_table_holds_changes_no_answer() -> None:
     used = ExactSolver(7, rows=1 << 18)
     for _ in range(20):
         board = random_board(rng, 7, 30)
-        assert used.solve(board, 1).winning_moves == ExactSolver(7, rows=1 << 12).solve(board, 1).winning_moves
+        assert (
+            used.solve(board, 1).winning_moves
+            == ExactSolver(7, rows=1 << 12).solve(board, 1).winning_moves
+        )
 
 
 @pytest.mark.parametrize("size", [4, 5, 6, 8])
@@ -263,7 +298,9 @@ def test_openings_go_on_where_a_killed_run_was(tmp_path: Path) -> None:
 
 
 def test_threads_may_share_a_solver() -> None:
-    """Its table and its scratch memory serve one call at a time, though the kernels release the GIL."""
+    """Its table and its scratch memory serve one call at a time,
+    though the kernels release the GIL.
+    """
     draws = np.random.default_rng(0)
     stones = np.array([1, -1, 1, -1, 1, -1, *[0] * 19], np.int8)
     positions = [draws.permutation(stones) for _ in range(300)]

@@ -23,10 +23,14 @@ from tests.nets.test_evaluator import (
 
 
 def assert_equal(net: HexNet, size: int, batch: int = 6) -> None:
-    evaluator = NetworkEvaluator(net, size=size, swap=True, batch=batch, profile=cpu_profile("winograd"))
+    evaluator = NetworkEvaluator(
+        net, size=size, swap=True, batch=batch, profile=cpu_profile("winograd")
+    )
     assert evaluator.backend == "winograd"
     planes = random_positions(batch, size)
-    for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True):
+    for got, expected in zip(
+        evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True
+    ):
         np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
@@ -39,7 +43,9 @@ def test_every_board_size_equals_the_plain_network(size: int) -> None:
 @pytest.mark.row("F3")
 @pytest.mark.parametrize("tile", POINTS)
 @pytest.mark.parametrize("size", [5, 11])
-def test_every_tile_equals_the_plain_network(size: int, tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_tile_equals_the_plain_network(
+    size: int, tile: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(forward, "best_tile", lambda size, channels, batch: tile)
     assert_equal(trained_like(channels=16, blocks=[3]), size)
 
@@ -65,12 +71,16 @@ def test_every_network_equals_the_plain_one(fields: dict[str, Any], size: int) -
 
 @pytest.mark.row("F3")
 def test_threads_and_neighbours_change_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bit for bit, in one slice of all as in slices of one position, whole or in groups, in any order."""
+    """Bit for bit, in one slice of all as in slices of one position,
+    whole or in groups, in any order.
+    """
     net, planes = trained_like(), torch.from_numpy(random_positions(7, 5))
 
     def equal(threads: int, order: list[int]) -> bool:
         found = WinogradForward(net, 5, 7, threads)(planes[order].contiguous())
-        return all(torch.equal(got, expected[order]) for got, expected in zip(found, right, strict=True))
+        return all(
+            torch.equal(got, expected[order]) for got, expected in zip(found, right, strict=True)
+        )
 
     right = WinogradForward(net, 5, 7, 1)(planes)
     forwards = list(range(7))
@@ -83,10 +93,14 @@ def test_threads_and_neighbours_change_no_answer(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.row("F3")
 def test_refresh_takes_over_the_new_weights() -> None:
-    evaluator = NetworkEvaluator(trained_like(), size=7, swap=True, batch=64, profile=cpu_profile("winograd"))
+    evaluator = NetworkEvaluator(
+        trained_like(), size=7, swap=True, batch=64, profile=cpu_profile("winograd")
+    )
     assert_takes_new_weights(evaluator, torch.device("cpu"), 1e-4)
 
 
 def test_bfloat16_is_refused() -> None:
-    with pytest.raises(UsageError, match="accelerator.inference_precision=bf16: winograd evaluates in fp32"):
+    with pytest.raises(
+        UsageError, match="accelerator.inference_precision=bf16: winograd evaluates in fp32"
+    ):
         cpu_profile("winograd", "bf16")

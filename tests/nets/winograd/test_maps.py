@@ -1,4 +1,6 @@
-"""A layer on a map: what is not a number. Its products are those of the network in test_forward.py."""
+"""A layer on a map: what is not a number.
+Its products are those of the network in test_forward.py.
+"""
 
 import numpy as np
 import torch
@@ -29,7 +31,9 @@ def random(*shape: int, seed: int = 0) -> Floats:
 
 
 def test_what_is_not_a_number_stays_so() -> None:
-    """A network whose weights have diverged must not look like one that judges every position as even."""
+    """A network whose weights have diverged must not
+    look like one that judges every position as even.
+    """
     part, layer = Part(4, 1), packed(torch.full((2, 2, 3, 3), torch.nan), torch.zeros(2), 4, 1)
     out = part.board("out", layer.channels)
     part.step(layer, filled(part.board("in", 2), random(1, 2, 4, 4)), out, relu=True)()

@@ -1,4 +1,6 @@
-"""Convolutions trained by Winograd's kernels have the values and the gradients of torch's in float64."""
+"""Convolutions trained by Winograd's kernels have
+the values and the gradients of torch's in float64.
+"""
 
 from copy import deepcopy
 
@@ -38,14 +40,22 @@ def trained(conv: WinogradConv2d, x: Tensor) -> list[Tensor]:
     """Values, and gradients of the input and of the weights."""
     x = x.detach().requires_grad_()
     y = conv(x)
-    return [y.detach(), *torch.autograd.grad(y, (x, conv.weight), board(len(x), y.shape[1], y.shape[2]).to(y.dtype))]
+    return [
+        y.detach(),
+        *torch.autograd.grad(
+            y, (x, conv.weight), board(len(x), y.shape[1], y.shape[2]).to(y.dtype)
+        ),
+    ]
 
 
 def by_torch(conv: WinogradConv2d, x: Tensor) -> list[Tensor]:
     """As `trained`, in float64."""
     weight, x = conv.weight.detach().double().requires_grad_(), x.detach().double().requires_grad_()
     y = functional.conv2d(x, weight, padding=1)
-    return [y.detach(), *torch.autograd.grad(y, (x, weight), board(len(x), y.shape[1], y.shape[2]).double())]
+    return [
+        y.detach(),
+        *torch.autograd.grad(y, (x, weight), board(len(x), y.shape[1], y.shape[2]).double()),
+    ]
 
 
 def assert_near(results: list[Tensor], expected: list[Tensor], error: float = ERROR) -> None:
@@ -57,7 +67,14 @@ def assert_near(results: list[Tensor], expected: list[Tensor], error: float = ER
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("size", "inputs", "outputs", "batch"),
-    [(2, 16, 16, 3), (5, 5, 32, 7), (5, 32, 32, 128), (7, 20, 7, 5), (11, 64, 64, 16), (19, 3, 16, 1)],
+    [
+        (2, 16, 16, 3),
+        (5, 5, 32, 7),
+        (5, 32, 32, 128),
+        (7, 20, 7, 5),
+        (11, 64, 64, 16),
+        (19, 3, 16, 1),
+    ],
 )
 def test_values_and_gradients_are_those_of_float64(
     size: int, inputs: int, outputs: int, batch: int, threads: int
@@ -109,11 +126,18 @@ def gradients(net: HexNet, planes: Tensor) -> dict[str, Tensor]:
     net.zero_grad()
     output = net(planes)
     (output.policy_logits.square().mean() + output.value_logit.square().mean()).backward()
-    return {name: weight.grad.clone() for name, weight in net.named_parameters() if weight.grad is not None}
+    return {
+        name: weight.grad.clone()
+        for name, weight in net.named_parameters()
+        if weight.grad is not None
+    }
 
 
 def test_the_switch_changes_how_a_net_trains_and_nothing_else() -> None:
-    net, planes = trained_like(channels=32, blocks=[2]).train(), torch.from_numpy(random_positions(16, 5)).float()
+    net, planes = (
+        trained_like(channels=32, blocks=[2]).train(),
+        torch.from_numpy(random_positions(16, 5)).float(),
+    )
     before, names, expected = deepcopy(net), list(net.state_dict()), gradients(net, planes)
     train_by_winograd(net, True)
     assert sum(isinstance(module, WinogradConv2d) for module in net.modules()) == 5
@@ -122,9 +146,13 @@ def test_the_switch_changes_how_a_net_trains_and_nothing_else() -> None:
         results = gradients(trainee, planes)
         assert any(not torch.equal(results[name], expected[name]) for name in expected)
         for name, right in expected.items():
-            torch.testing.assert_close(results[name], right, rtol=1e-3, atol=1e-4 * float(right.abs().max()) + 1e-7)
+            torch.testing.assert_close(
+                results[name], right, rtol=1e-3, atol=1e-4 * float(right.abs().max()) + 1e-7
+            )
     assert list(net.state_dict()) == names
     train_by_winograd(net, False)
-    assert {type(module) for module in net.modules()} == {type(module) for module in before.modules()}
+    assert {type(module) for module in net.modules()} == {
+        type(module) for module in before.modules()
+    }
     net.load_state_dict(before.state_dict())
     assert all(torch.equal(value, expected[name]) for name, value in gradients(net, planes).items())

@@ -16,14 +16,25 @@ def test_the_matrices_give_a_correlation_exactly(tile: int) -> None:
     data, kernel, result = (np.array(rows, dtype=object) for rows in transforms(tile))
     generator = np.random.default_rng(0)
     cells, taps = data.shape[1], kernel.shape[1]
-    d = np.array([[Fraction(int(value)) for value in row] for row in generator.integers(-9, 9, (cells, cells))])
-    g = np.array([[Fraction(int(value)) for value in row] for row in generator.integers(-9, 9, (taps, taps))])
+    d = np.array(
+        [
+            [Fraction(int(value)) for value in row]
+            for row in generator.integers(-9, 9, (cells, cells))
+        ]
+    )
+    g = np.array(
+        [[Fraction(int(value)) for value in row] for row in generator.integers(-9, 9, (taps, taps))]
+    )
     found = result @ ((kernel @ g @ kernel.T) * (data @ d @ data.T)) @ result.T
-    expected = [[(d[i : i + taps, j : j + taps] * g).sum() for j in range(tile)] for i in range(tile)]
+    expected = [
+        [(d[i : i + taps, j : j + taps] * g).sum() for j in range(tile)] for i in range(tile)
+    ]
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize(("size", "channels", "tile"), [(5, 32, 5), (7, 32, 4), (11, 64, 4), (11, 128, 6), (2, 64, 2)])
+@pytest.mark.parametrize(
+    ("size", "channels", "tile"), [(5, 32, 5), (7, 32, 4), (11, 64, 4), (11, 128, 6), (2, 64, 2)]
+)
 def test_the_tile_of_a_board(size: int, channels: int, tile: int) -> None:
     assert best_tile(size, channels, 256) == tile
 

@@ -14,5 +14,7 @@ from hexlit.nets.winograd.vectors import has_many_registers
         ({"+neon"}, "aarch64", True),
     ],
 )
-def test_arm64_and_avx512_have_32_vector_registers(features: set[str], machine: str, many: bool) -> None:
+def test_arm64_and_avx512_have_32_vector_registers(
+    features: set[str], machine: str, many: bool
+) -> None:
     assert has_many_registers(features, machine) is many

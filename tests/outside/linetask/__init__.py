@@ -2,4 +2,6 @@
 
 from hexlit.commands.tasks import TaskEntry
 
-ENTRY = TaskEntry(settings="linetask.settings:LineConfig", make="linetask.task:LineTask", conf="linetask.conf")
+ENTRY = TaskEntry(
+    settings="linetask.settings:LineConfig", make="linetask.task:LineTask", conf="linetask.conf"
+)

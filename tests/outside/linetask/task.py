@@ -75,5 +75,7 @@ class LineTask(Task):
     def show_summary(self, summary: Mapping[str, Any]) -> None:
         self._console.print(f"slope {summary['slope_found']:.3f}")
 
-    def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
+    def show_ending(
+        self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str
+    ) -> None:
         self._console.print(f"ended: {ending['why']}; {command}")

@@ -1,7 +1,9 @@
-"""A learner that plays rounds on a cluster, as a process of its own: it is killed and started again by the storm.
+"""A learner that plays rounds on a cluster, as a process of its own: it is killed and started again
+by the storm.
 
-`python -m tests.selfplay.cluster.learner FOLDER ADDRESS`: after each epoch it writes its state, as a run writes its
-checkpoint, and continues from there when it is started again. It ends some epochs after the file `enough` has appeared.
+`python -m tests.selfplay.cluster.learner FOLDER ADDRESS`: after each epoch it writes its state, as
+a run writes its checkpoint, and continues from there when it is started again. It ends some epochs
+after the file `enough` has appeared.
 """
 
 import json
@@ -38,7 +40,8 @@ def weights_of(epoch: int) -> bytes:
 
 
 def learn(player: SelfPlayer, folder: Path, enough: Callable[[int], bool]) -> int:
-    """Play epochs until `enough(epoch)` sets off no further one; the state after each is on disk before the next.
+    """Play epochs until `enough(epoch)` sets off no further one; the state after each is on disk
+    before the next.
 
     Returns the number of epochs.
     """
@@ -51,10 +54,18 @@ def learn(player: SelfPlayer, folder: Path, enough: Callable[[int], bool]) -> in
             arrays = {name: saved[name] for name in saved.files if name != "told"}
         epoch = told["epochs"]
         in_progress = [
-            {name.split("/")[1]: array for name, array in arrays.items() if name.startswith(f"{part}/")}
+            {
+                name.split("/")[1]: array
+                for name, array in arrays.items()
+                if name.startswith(f"{part}/")
+            }
             for part in range(PARTS)
         ]
-        rounds.restore(RoundState(in_progress, [Begun(weights_of(version), version) for version in told["begun"]]))
+        rounds.restore(
+            RoundState(
+                in_progress, [Begun(weights_of(version), version) for version in told["begun"]]
+            )
+        )
     while True:
         records, counts = rounds.play(weights_of(epoch), epoch, lambda counts: None)
         assert counts.games == len(records)
@@ -63,7 +74,11 @@ def learn(player: SelfPlayer, folder: Path, enough: Callable[[int], bool]) -> in
             rounds.start_async(weights_of(epoch), epoch)
         in_progress, begun = rounds.state()
         epoch += 1
-        arrays = {f"{part}/{name}": array for part, one in enumerate(in_progress) for name, array in one.items()}
+        arrays = {
+            f"{part}/{name}": array
+            for part, one in enumerate(in_progress)
+            for name, array in one.items()
+        }
         told = {"epochs": epoch, "begun": [one.network_version for one in begun]}
         with replacing(state) as temporary, temporary.open("wb") as file:
             np.savez(file, told=json.dumps(told), **arrays)

@@ -1,4 +1,6 @@
-"""Self-play on Ray behind the calls of `SelfPlayer`, with a stand-in for Ray: tasks run in threads of this process."""
+"""Self-play on Ray behind the calls of `SelfPlayer`,
+with a stand-in for Ray: tasks run in threads of this process.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -45,7 +47,9 @@ def without_ray(positions: int, salts: list[bytes]) -> list[list[GameRecord]]:
     for version, salt in enumerate(salts):
         games: list[GameRecord] = []
 
-        def keep(records: list[GameRecord], _: SelfPlayCounts, games: list[GameRecord] = games) -> None:
+        def keep(
+            records: list[GameRecord], _: SelfPlayCounts, games: list[GameRecord] = games
+        ) -> None:
             games.extend(records)
 
         for part, play in enumerate(parts):

@@ -1,4 +1,6 @@
-"""Texts that say which process read them; a module without Lightning, which such a process would import."""
+"""Texts that say which process read them;
+a module without Lightning, which such a process would import.
+"""
 
 import os
 

@@ -1,4 +1,6 @@
-"""Labelled texts: read, split without copies, as tokens, in batches by length; one loader for all epochs."""
+"""Labelled texts: read, split without copies, as tokens,
+in batches by length; one loader for all epochs.
+"""
 
 import os
 from pathlib import Path
@@ -39,7 +41,9 @@ AS_TYPED = ["2020-01-01", "2020-01-01 10:00:00", "1e5", "1.50", "007", "true", "
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
-def test_texts_and_labels_stay_as_typed_even_where_all_look_like_times_or_numbers(name: str, tmp_path: Path) -> None:
+def test_texts_and_labels_stay_as_typed_even_where_all_look_like_times_or_numbers(
+    name: str, tmp_path: Path
+) -> None:
     for texts in (AS_TYPED, AS_TYPED[:2], AS_TYPED[2:5]):
         found = read_labelled(TextDataConfig(path=str(save(texts, texts[::-1], tmp_path / name))))
         assert (found.texts, found.labels) == (texts, texts[::-1])
@@ -47,16 +51,24 @@ def test_texts_and_labels_stay_as_typed_even_where_all_look_like_times_or_number
 
 def test_numbers_in_json_lines_are_texts_as_they_stand_there(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    path.write_text('{"text": 1.50, "label": 1e5}\n\n{"label": true, "text": 7, "more": [1]}\n{"label": "x"}\n')
+    path.write_text(
+        '{"text": 1.50, "label": 1e5}\n\n{"label": true, "text": 7, "more": [1]}\n{"label": "x"}\n'
+    )
     found = read_labelled(TextDataConfig(path=str(path)))
     assert (found.texts, found.labels) == (["1.50", "7", ""], ["1e5", "true", "x"])
-    for line, told in (('["a"]', "text is no text"), ('{"text": {}}', "text is no text"), ("{", "line 4")):
+    for line, told in (
+        ('["a"]', "text is no text"),
+        ('{"text": {}}', "text is no text"),
+        ("{", "line 4"),
+    ):
         path.write_text('{"text": "a", "label": "b"}\n\n\n' + line)
         with pytest.raises(UsageError, match=told):
             read_labelled(TextDataConfig(path=str(path)))
 
 
-def test_a_quote_that_is_never_closed_is_refused_and_one_within_a_text_is_not(tmp_path: Path) -> None:
+def test_a_quote_that_is_never_closed_is_refused_and_one_within_a_text_is_not(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "t.csv"
     path.write_text('text,label\na 5" pipe,x\n"one ""two""",y\n')
     assert read_labelled(TextDataConfig(path=str(path))).texts == ['a 5" pipe', 'one "two"']
@@ -66,7 +78,10 @@ def test_a_quote_that_is_never_closed_is_refused_and_one_within_a_text_is_not(tm
 
 
 def test_a_folder_a_class_is_read_and_files_in_latin_1_are_counted(tmp_path: Path) -> None:
-    for label, name, content in (("x", "1", "£5 näher".encode()), ("y", "1", "£5 näher".encode("latin-1"))):
+    for label, name, content in (
+        ("x", "1", "£5 näher".encode()),
+        ("y", "1", "£5 näher".encode("latin-1")),
+    ):
         (tmp_path / label).mkdir()
         (tmp_path / label / f"{name}.txt").write_bytes(content)
     source = read_labelled(TextDataConfig(path=str(tmp_path)))
@@ -86,7 +101,9 @@ def test_a_folder_a_class_is_read_and_files_in_latin_1_are_counted(tmp_path: Pat
         ("t.parquet", b"x", "cannot be read"),
     ],
 )
-def test_what_cannot_be_read_is_one_line(name: str, content: bytes | None, said: str, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_one_line(
+    name: str, content: bytes | None, said: str, tmp_path: Path
+) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match=f"data.path=.*{said}") as caught:
@@ -113,7 +130,9 @@ def test_copies_are_dropped_and_counted_so_that_no_text_is_in_two_splits() -> No
     texts, labels = sentences(40)
     copies = [text.upper().replace(" ", "  ") for text in texts[:60]]
     wrong = [*labels[:59], "tools" if labels[59] != "tools" else "fruit"]
-    splits = split_texts(LabelledTexts([*texts, *copies, " \n"], [*labels, *wrong, "fruit"]), TextDataConfig())
+    splits = split_texts(
+        LabelledTexts([*texts, *copies, " \n"], [*labels, *wrong, "fruit"]), TextDataConfig()
+    )
     assert splits.dropped == {"blank": 1, "duplicate": 60, "conflicting": 1}
     assert sorted(np.concatenate(list(splits.rows.values())).tolist()) == list(range(120))
 
@@ -121,11 +140,15 @@ def test_copies_are_dropped_and_counted_so_that_no_text_is_in_two_splits() -> No
 @pytest.mark.row("B7")
 def test_a_subset_is_seeded_by_class_and_apart_from_validation() -> None:
     texts = made(100)
-    whole, part, again = (split_texts(texts, TextDataConfig(subset=subset)).rows for subset in (1.0, 0.3, 0.3))
+    whole, part, again = (
+        split_texts(texts, TextDataConfig(subset=subset)).rows for subset in (1.0, 0.3, 0.3)
+    )
     assert np.array_equal(part["train"], again["train"])
     assert set(part["train"]) < set(whole["train"])
     labels = [texts.labels[row] for row in part["train"]]
-    assert {label: labels.count(label) for label in set(labels)} == dict.fromkeys(("fruit", "stars", "tools"), 21)
+    assert {label: labels.count(label) for label in set(labels)} == dict.fromkeys(
+        ("fruit", "stars", "tools"), 21
+    )
     for name in ("validation", "test"):
         assert np.array_equal(part[name], whole[name])
         assert not set(part["train"]) & set(part[name])
@@ -183,7 +206,9 @@ def test_seed_and_epoch_alone_decide_the_batches() -> None:
 
 
 @pytest.mark.row("B11")
-def test_batches_by_length_fill_up_far_less_than_random_ones_and_those_less_than_the_maximum() -> None:
+def test_batches_by_length_fill_up_far_less_than_random_ones_and_those_less_than_the_maximum() -> (
+    None
+):
 
     def filled(batches: list[list[int]]) -> int:
         return sum(len(batch) * int(LENGTHS[batch].max()) for batch in batches)
@@ -212,7 +237,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.row("A5")
 def test_loading_processes_live_on_between_epochs(path: Path) -> None:
-    """`accelerator.persistent_workers`: the same processes serve both epochs, with other batches in each."""
+    """`accelerator.persistent_workers`:
+    the same processes serve both epochs, with other batches in each.
+    """
     data, tokens = make_data(path, accelerator={"workers": 1, "persistent_workers": True})
     padded = data._padded["train"]
     data._padded["train"] = SignedTexts(padded.texts, padded.labels, 0)

@@ -1,4 +1,6 @@
-"""Scores beside those of scikit-learn, the report on the test set, classes of new texts, and tables."""
+"""Scores beside those of scikit-learn,
+the report on the test set, classes of new texts, and tables.
+"""
 
 from pathlib import Path
 
@@ -51,7 +53,9 @@ def test_brier_by_hand() -> None:
 
 
 def test_the_most_confident_errors_come_first() -> None:
-    found = surprises(np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]]), np.array([1, 1, 1, 0]), 2)
+    found = surprises(
+        np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]]), np.array([1, 1, 1, 0]), 2
+    )
     assert found == [0, 3]
 
 
@@ -66,7 +70,9 @@ def test_the_baseline_learns_from_training_texts_and_chooses_on_validation(tmp_p
     assert {word for word in pipeline[0].vocabulary_ if " " not in word} <= words
 
 
-def test_the_report_is_of_the_test_texts_and_lists_the_most_confident_errors(tmp_path: Path) -> None:
+def test_the_report_is_of_the_test_texts_and_lists_the_most_confident_errors(
+    tmp_path: Path,
+) -> None:
     data, tokens = make_data(save(*sentences(40), tmp_path / "t.csv"))
     net = make_module(data, tokens, kind="mean").net
     report = report_on_test(net, data, 3)

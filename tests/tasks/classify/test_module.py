@@ -1,4 +1,6 @@
-"""Networks of texts, pretrained ones, and learning: validation is the plain formula; a checkpoint is the network."""
+"""Networks of texts, pretrained ones, and learning:
+validation is the plain formula; a checkpoint is the network.
+"""
 
 import shutil
 from pathlib import Path
@@ -59,7 +61,9 @@ def test_operations_of_a_forward_pass_are_the_plain_count() -> None:
     mask = torch.ones_like(tokens, dtype=torch.bool)
     assert forward_flops(make_net("mean"), tokens, mask) == head
     projections, dense, attention = 2 * 10 * 4 * 16 * 16, 2 * 10 * 2 * 32 * 16, 2 * 2 * 10 * 10 * 16
-    assert forward_flops(make_net("transformer"), tokens, mask) == head + 2 * (projections + dense + attention)
+    assert forward_flops(make_net("transformer"), tokens, mask) == head + 2 * (
+        projections + dense + attention
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +72,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_network_learns_to_tell_words_of_one_class_from_those_of_another(kind: str, path: Path) -> None:
+def test_every_network_learns_to_tell_words_of_one_class_from_those_of_another(
+    kind: str, path: Path
+) -> None:
     data, tokens = make_data(path)
     module = make_module(data, tokens, kind=kind)
     make_trainer(6).fit(module, data)
@@ -98,13 +104,19 @@ def test_a_checkpoint_gives_the_same_answers_and_needs_nothing_else(
     trainer.fit(module, data)
     trainer.save_checkpoint(tmp_path / "last.ckpt")
     loaded = load_classifier(tmp_path / "last.ckpt")
-    assert (loaded.tokens, loaded.classes, loaded.column) == (tokens, ["fruit", "stars", "tools"], "text")
+    assert (loaded.tokens, loaded.classes, loaded.column) == (
+        tokens,
+        ["fruit", "stars", "tools"],
+        "text",
+    )
     expected = probabilities_of(module.net_in_use, data.in_order("test"), 27)  # type: ignore[arg-type]
     assert np.array_equal(probabilities_of(loaded.net, data.in_order("test"), 27), expected)
     assert "tokens" not in module.hparams  # too long for the loggers
 
 
-def test_an_encoder_from_a_folder_is_fine_tuned_and_comes_back_from_the_checkpoint_alone(tmp_path: Path) -> None:
+def test_an_encoder_from_a_folder_is_fine_tuned_and_comes_back_from_the_checkpoint_alone(
+    tmp_path: Path,
+) -> None:
     folder = save_encoder(tmp_path / "encoder")
     data, _ = make_data(save(*sentences(40), tmp_path / "t.csv"))
     encoder, tokens = load_pretrained(str(folder), 32)
@@ -120,13 +132,17 @@ def test_an_encoder_from_a_folder_is_fine_tuned_and_comes_back_from_the_checkpoi
     trainer = make_trainer(8)
     trainer.fit(module, data)
     assert float(trainer.callback_metrics["val.accuracy"]) > 0.7
-    assert any(not torch.equal(before[name], tensor) for name, tensor in net.encoder.state_dict().items())
+    assert any(
+        not torch.equal(before[name], tensor) for name, tensor in net.encoder.state_dict().items()
+    )
     trainer.save_checkpoint(tmp_path / "last.ckpt")
     expected = probabilities_of(net, data.in_order("test"), 18)
     shutil.rmtree(folder)
     loaded = load_classifier(tmp_path / "last.ckpt")
     assert loaded.tokens == tokens
-    np.testing.assert_allclose(probabilities_of(loaded.net, data.in_order("test"), 18), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        probabilities_of(loaded.net, data.in_order("test"), 18), expected, atol=1e-6
+    )
 
 
 def test_an_encoder_that_is_not_there_is_one_line_with_the_way_out(
@@ -135,7 +151,9 @@ def test_an_encoder_that_is_not_there_is_one_line_with_the_way_out(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / "empty").mkdir()
     for name in (str(tmp_path / "empty"), str(tmp_path / "none")):
-        with pytest.raises(UsageError, match=f"net.pretrained={name}: this .* cannot be loaded") as caught:
+        with pytest.raises(
+            UsageError, match=f"net.pretrained={name}: this .* cannot be loaded"
+        ) as caught:
             load_pretrained(name, 32)
         assert "\n" not in str(caught.value)
 
@@ -159,7 +177,9 @@ def test_batches_of_any_length_share_a_compiled_network(
 
     monkeypatch.setattr(nn.Module, "compile", compiled)
     torch.compiler.reset()
-    data, tokens = make_data(save(*sentences(60), tmp_path / "t.csv"), accelerator={"compile": True, "train_batch": 4})
+    data, tokens = make_data(
+        save(*sentences(60), tmp_path / "t.csv"), accelerator={"compile": True, "train_batch": 4}
+    )
     module = make_module(data, tokens, kind=kind)
     assert module.prepare() is not None
     first = len(graphs)

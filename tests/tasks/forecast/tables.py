@@ -31,7 +31,10 @@ def hourly(steps: int = 400, series: tuple[str, ...] = ("a", "b"), seed: int = 0
                 {
                     "time": [str(time) for time in START + clock * HOUR],
                     "place": [name] * steps,
-                    "temp": 20.0 + number + 5 * np.sin(2 * np.pi * clock / 24) + random.normal(0, 0.3, steps),
+                    "temp": 20.0
+                    + number
+                    + 5 * np.sin(2 * np.pi * clock / 24)
+                    + random.normal(0, 0.3, steps),
                     "wind": random.normal(3, 1, steps),
                 }
             )
@@ -46,8 +49,12 @@ def without(table: pa.Table, rows: list[int]) -> pa.Table:
 
 def emptied(table: pa.Table, column: str, rows: list[int]) -> pa.Table:
     """`table` with no value of `column` in `rows`."""
-    values = [None if row in set(rows) else value for row, value in enumerate(table[column].to_pylist())]
-    return table.set_column(table.column_names.index(column), column, pa.array(values, table[column].type))
+    values = [
+        None if row in set(rows) else value for row, value in enumerate(table[column].to_pylist())
+    ]
+    return table.set_column(
+        table.column_names.index(column), column, pa.array(values, table[column].type)
+    )
 
 
 def save(table: pa.Table, path: Path) -> Path:
@@ -61,7 +68,13 @@ def save(table: pa.Table, path: Path) -> Path:
 
 def make_config(path: Path, **settings: Any) -> ForecastDataConfig:
     """Of the columns of `hourly`; short windows."""
-    columns = {"time": ["time"], "timezone": None, "series": "place", "targets": ["temp"], "features": ["wind"]}
+    columns = {
+        "time": ["time"],
+        "timezone": None,
+        "series": "place",
+        "targets": ["temp"],
+        "features": ["wind"],
+    }
     fields: dict[str, Any] = {"history": 6, "horizon": 3, "season": 4, "max_gap": 2}
     return ForecastDataConfig(path=str(path), **columns | fields | settings)
 
@@ -72,14 +85,23 @@ def make_profile(**settings: Any) -> DeviceProfile:
 
 
 def make_data(
-    path: Path, *, seed: int = 0, epoch: int = 0, accelerator: dict[str, Any] | None = None, **settings: Any
+    path: Path,
+    *,
+    seed: int = 0,
+    epoch: int = 0,
+    accelerator: dict[str, Any] | None = None,
+    **settings: Any,
 ) -> ForecastDataModule:
-    data = ForecastDataModule(make_config(path, **settings), seed=seed, profile=make_profile(**accelerator or {}))
+    data = ForecastDataModule(
+        make_config(path, **settings), seed=seed, profile=make_profile(**accelerator or {})
+    )
     data.trainer = SimpleNamespace(current_epoch=epoch)  # type: ignore[assignment]
     return data
 
 
-def make_module(data: ForecastDataModule, *, ema_decay: float = 0.0, loss: str = "mae", **net: Any) -> ForecastModule:
+def make_module(
+    data: ForecastDataModule, *, ema_decay: float = 0.0, loss: str = "mae", **net: Any
+) -> ForecastModule:
     torch.manual_seed(0)
     config = ForecastTrainConfig(
         net=ForecastNetConfig(**{"hidden": 16, "head": 16, "dropout": 0.0} | net),

@@ -1,4 +1,6 @@
-"""Tables on a grid of time and their windows: what is read and refused, gaps, splits that share no row, epochs."""
+"""Tables on a grid of time and their windows:
+what is read and refused, gaps, splits that share no row, epochs.
+"""
 
 import gzip
 from dataclasses import replace
@@ -14,12 +16,20 @@ import torch
 
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig
-from hexlit.tasks.forecast.data import TimeGrid, calendar_features, carried_forward, read_grid, read_times
+from hexlit.tasks.forecast.data import (
+    TimeGrid,
+    calendar_features,
+    carried_forward,
+    read_grid,
+    read_times,
+)
 from hexlit.tasks.forecast.module import ForecastDataModule
 from hexlit.tasks.tables import SPLITS
 from tests.tasks.forecast.tables import HOUR, START, emptied, hourly, make_data, save, without
 
-COLUMNS = ForecastDataConfig(time=["time"], timezone=None, series="place", targets=["temp"], features=["wind"])
+COLUMNS = ForecastDataConfig(
+    time=["time"], timezone=None, series="place", targets=["temp"], features=["wind"]
+)
 
 
 def test_csv_and_parquet_give_the_same_readings(tmp_path: Path) -> None:
@@ -51,18 +61,30 @@ def rows(**columns: list[Any]) -> pa.Table:
 @pytest.mark.parametrize(
     ("table", "columns", "said"),
     [
-        (rows().drop_columns(["wind"]), COLUMNS, "cannot be read (No match for FieldRef.Name(wind)"),
+        (
+            rows().drop_columns(["wind"]),
+            COLUMNS,
+            "cannot be read (No match for FieldRef.Name(wind)",
+        ),
         (
             rows(temp=["1.5", "warm"]),
             COLUMNS,
             "could not convert string to float: 'warm': Error while type casting for column 'temp'",
         ),
-        (rows(time=["2020-01-01T00:00:00", "soon"]), COLUMNS, "time is 'soon' in a row, data.time_format=ISO 8601"),
+        (
+            rows(time=["2020-01-01T00:00:00", "soon"]),
+            COLUMNS,
+            "time is 'soon' in a row, data.time_format=ISO 8601",
+        ),
         (rows(time=["2020-01-01T00:00:00", None]), COLUMNS, "column time is empty in 1 of 2 rows"),
         (rows(time=[1577836800, 1577840400]), COLUMNS, "column time is a number, not a time"),
         (rows(place=["a", None]), COLUMNS, "column place is empty in 1 of 2 rows"),
         (rows().slice(0, 0), COLUMNS, "the table has no rows"),
-        (rows(h=[1.0, 2.0]), replace(COLUMNS, statics=["h"]), "static column h needs one value in each series"),
+        (
+            rows(h=[1.0, 2.0]),
+            replace(COLUMNS, statics=["h"]),
+            "static column h needs one value in each series",
+        ),
         (
             rows(time=["01.02.2020", "2020-02-01"]),
             replace(COLUMNS, time_format="%d.%m.%Y"),
@@ -95,13 +117,16 @@ def test_times_come_from_texts_dates_numbers_and_several_columns() -> None:
     assert read(pa.array([2020]), pa.array([2]), pa.array([29]), pa.array([13])) == expected
     assert read(pa.array(["2020-02-29"]), pa.array(["13:00:00"])) == expected
     zoned = pa.array(
-        [datetime(2020, 2, 29, 8, tzinfo=ZoneInfo("America/New_York"))], pa.timestamp("s", "America/New_York")
+        [datetime(2020, 2, 29, 8, tzinfo=ZoneInfo("America/New_York"))],
+        pa.timestamp("s", "America/New_York"),
     )
     assert read(zoned) == expected
 
 
 @pytest.mark.parametrize("zone", [None, "America/New_York"])
-def test_the_calendar_is_that_of_the_zone_also_over_a_change_of_the_clocks(zone: str | None) -> None:
+def test_the_calendar_is_that_of_the_zone_also_over_a_change_of_the_clocks(
+    zone: str | None,
+) -> None:
     times = np.datetime64("2013-11-02T00", "s") + np.arange(72) * np.timedelta64(3600, "s")
     found = calendar_features(times, zone, ["hour", "weekday", "yearday"])
     for time, row in zip(times, found, strict=True):
@@ -113,7 +138,9 @@ def test_the_calendar_is_that_of_the_zone_also_over_a_change_of_the_clocks(zone:
         np.testing.assert_allclose(row, expected, atol=1e-6)
 
 
-def grid_of(folder: Path, times: list[str], values: list[float], series: str = "aaa", minutes: int = 60) -> TimeGrid:
+def grid_of(
+    folder: Path, times: list[str], values: list[float], series: str = "aaa", minutes: int = 60
+) -> TimeGrid:
     table = pa.table({"time": times, "place": list(series[: len(times)]), "y": values})
     config = replace(COLUMNS, targets=["y"], features=[], step_minutes=minutes)
     return read_grid(save(table, folder / "t.parquet"), config)
@@ -124,19 +151,44 @@ def test_of_two_rows_at_one_time_the_first_of_the_table_counts(tmp_path: Path) -
     assert grid.values[0, :, 0].tolist() == [2.0, 1.0]
 
 
-def test_rows_that_do_not_count_are_told_with_the_reason(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_that_do_not_count_are_told_with_the_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Double hours, and readings between two steps; a series has its own times."""
-    times = ["2020-01-01T00:00", "2020-01-01T00:20", "2020-01-01T00:40", "2020-01-01T01:00", "2020-01-01T01:00"]
-    grid = grid_of(tmp_path, [*times, "2020-01-01T01:00"], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], series="aaaaab")
+    times = [
+        "2020-01-01T00:00",
+        "2020-01-01T00:20",
+        "2020-01-01T00:40",
+        "2020-01-01T01:00",
+        "2020-01-01T01:00",
+    ]
+    grid = grid_of(
+        tmp_path, [*times, "2020-01-01T01:00"], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], series="aaaaab"
+    )
     assert grid.values[0, :, 0].tolist() == [1.0, 4.0]
     assert grid.left_out == {"at the same time": 1, "finer than the step": 2}
     (record,) = caplog.records
-    assert record.message.endswith("of 6 rows some are left out: 1 at the same time, 2 finer than the step")
+    assert record.message.endswith(
+        "of 6 rows some are left out: 1 at the same time, 2 finer than the step"
+    )
     data = make_data(save(pa.concat_tables([hourly(), hourly().slice(0, 3)]), tmp_path / "t.csv"))
     assert data.summary()["rows_left_out"] == {"at the same time": 3, "finer than the step": 0}
 
 
-NAMES = ["007", "7", "7.0", "1e5", "100000", "NA", "null", "true", "True", "2020-01-01", "2020-01-01 00:00:00", "nan"]
+NAMES = [
+    "007",
+    "7",
+    "7.0",
+    "1e5",
+    "100000",
+    "NA",
+    "null",
+    "true",
+    "True",
+    "2020-01-01",
+    "2020-01-01 00:00:00",
+    "nan",
+]
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
@@ -148,7 +200,10 @@ def test_names_of_series_are_texts_as_typed(name: str, tmp_path: Path) -> None:
 
 
 def test_names_that_are_all_numbers_keep_their_zeros(tmp_path: Path) -> None:
-    assert read_grid(save(hourly(3, ("01", "1")), tmp_path / "t.csv"), COLUMNS).series == ("01", "1")
+    assert read_grid(save(hourly(3, ("01", "1")), tmp_path / "t.csv"), COLUMNS).series == (
+        "01",
+        "1",
+    )
 
 
 def test_an_empty_name_in_a_csv_file_is_refused(tmp_path: Path) -> None:
@@ -180,7 +235,9 @@ def test_gaps_are_filled_as_a_plain_loop_would(max_gap: int, cuts: tuple[int, ..
 def gappy() -> pa.Table:
     """Short and long gaps in rows, in a target and in a feature."""
     table = without(hourly(200), [20, 50, 51, 52, 53, 300])
-    return emptied(emptied(table, "temp", [90, 91, 250]), "wind", [100, 130, 131, 132, 133, 134, 310])
+    return emptied(
+        emptied(table, "temp", [90, 91, 250]), "wind", [100, 130, 131, 132, 133, 134, 310]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -199,12 +256,18 @@ def plain_windows(data: ForecastDataModule, split: str, stride: int) -> list[tup
             ahead = [origin + horizon for horizon in spec.horizons]
             if ahead[-1] >= end or any(np.isnan(values[series, step, 0]) for step in ahead):
                 continue
-            if all(plain_input(data, series, step, column, begin) is not None for step in steps for column in range(2)):
+            if all(
+                plain_input(data, series, step, column, begin) is not None
+                for step in steps
+                for column in range(2)
+            ):
                 found.append((series, origin))
     return found
 
 
-def plain_input(data: ForecastDataModule, series: int, step: int, column: int, begin: int) -> tuple[float, bool] | None:
+def plain_input(
+    data: ForecastDataModule, series: int, step: int, column: int, begin: int
+) -> tuple[float, bool] | None:
     """The last value known, and whether it is from an earlier step; None after a longer gap."""
     for age in range(data.spec.max_gap + 1):
         if step - age >= begin and not np.isnan(data.grid.values[series, step - age, column]):
@@ -222,7 +285,9 @@ def plain_input(data: ForecastDataModule, series: int, step: int, column: int, b
         {"max_gap": 9, "history": 1},
     ],
 )
-def test_windows_and_their_batches_equal_a_slow_plain_reference(settings: dict[str, Any], gaps: Path) -> None:
+def test_windows_and_their_batches_equal_a_slow_plain_reference(
+    settings: dict[str, Any], gaps: Path
+) -> None:
     data = make_data(gaps, **settings)
     mean, std = np.array(data.spec.mean), np.array(data.spec.std)
     for split, begin in zip(SPLITS, (0, *data.cuts), strict=True):
@@ -234,7 +299,9 @@ def test_windows_and_their_batches_equal_a_slow_plain_reference(settings: dict[s
             assert (int(batch.series[row]), int(batch.origin[row])) == (series, origin)
             for place, step in enumerate(range(origin - data.spec.history + 1, origin + 1)):
                 found = [plain_input(data, series, step, column, begin) for column in range(2)]
-                inputs = [(one[0] - mean[c]) / std[c] for c, one in enumerate(found) if one is not None]
+                inputs = [
+                    (one[0] - mean[c]) / std[c] for c, one in enumerate(found) if one is not None
+                ]
                 inputs += [float(one[1]) for one in found if one is not None]
                 np.testing.assert_allclose(batch.history[row, place, :4], inputs, atol=1e-5)
             ahead = np.array([origin + horizon for horizon in data.spec.horizons])
@@ -245,11 +312,15 @@ def test_windows_and_their_batches_equal_a_slow_plain_reference(settings: dict[s
 
 
 def rows_of(data: ForecastDataModule, split: str) -> set[tuple[int, int]]:
-    """(series, step) of every row that a window of `split` reads, one that is filled in included."""
+    """(series, step) of every row that a window of `split` reads,
+    one that is filled in included.
+    """
     reach = max(data.spec.horizons)
     return {
         (int(series), step)
-        for series, origin in zip(data.windows[split].series, data.windows[split].origin, strict=True)
+        for series, origin in zip(
+            data.windows[split].series, data.windows[split].origin, strict=True
+        )
         for step in range(origin - data.spec.history + 1, origin + reach + 1)
     }
 
@@ -264,7 +335,9 @@ def test_no_row_is_in_windows_of_two_splits_and_time_only_runs_forward(gaps: Pat
 
 
 @pytest.mark.row("F8")
-def test_nothing_after_the_training_rows_changes_a_training_batch_or_the_scaling(gaps: Path, tmp_path: Path) -> None:
+def test_nothing_after_the_training_rows_changes_a_training_batch_or_the_scaling(
+    gaps: Path, tmp_path: Path
+) -> None:
     table = gappy()
     data = make_data(gaps)
     begins = np.datetime64("2020-01-01T00", "s") + data.cuts[0] * np.timedelta64(3600, "s")

@@ -1,4 +1,6 @@
-"""The model beside references on the same windows; tables of data, forecasts and predictions of new files."""
+"""The model beside references on the same windows;
+tables of data, forecasts and predictions of new files.
+"""
 
 from pathlib import Path
 from typing import Any, cast
@@ -23,7 +25,15 @@ from hexlit.tasks.forecast.evaluation import (
     predict,
 )
 from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet
-from tests.tasks.forecast.tables import emptied, hourly, make_config, make_data, make_module, save, without
+from tests.tasks.forecast.tables import (
+    emptied,
+    hourly,
+    make_config,
+    make_data,
+    make_module,
+    save,
+    without,
+)
 from tests.training.trainers import quiet_trainer
 
 
@@ -36,7 +46,9 @@ def make_net(data: ForecastDataModule) -> ForecastNet:
     return cast(ForecastNet, make_module(data, hidden=8, head=8, dropout=0.5).net)
 
 
-def find(rows: list[dict[str, Any]], forecaster: str, horizon: int | str, target: str = "temp") -> dict[str, Any]:
+def find(
+    rows: list[dict[str, Any]], forecaster: str, horizon: int | str, target: str = "temp"
+) -> dict[str, Any]:
     asked = {"forecaster": forecaster, "horizon": horizon, "target": target}
     (found,) = [row for row in rows if row.items() >= asked.items()]
     return found
@@ -109,8 +121,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ForecastMod
 
 
 @pytest.mark.row("F9")
-def test_forecasts_are_those_of_the_network_at_the_end_of_each_series(trained: Any, tmp_path: Path) -> None:
-    """Of two of the series, in a file that begins later, where they stand at other places than in training."""
+def test_forecasts_are_those_of_the_network_at_the_end_of_each_series(
+    trained: Any, tmp_path: Path
+) -> None:
+    """Of two of the series, in a file that begins later,
+    where they stand at other places than in training.
+    """
     checkpoint, module, data = trained
     later = hourly(300, ("a", "b", "c")).slice(300)  # without a
     rows = [row for row in range(600) if row % 300 >= 250 and row < 595]  # c ends 5 steps before b
@@ -149,16 +165,23 @@ def test_forecasts_are_written_whole_as_csv_or_parquet(trained: Any, tmp_path: P
     for name in ("f.csv", "f.parquet"):
         predict(trained[0], source, tmp_path / "out" / name)
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["f.csv", "f.parquet"]
-    for again in (pacsv.read_csv(tmp_path / "out" / "f.csv"), pq.read_table(tmp_path / "out" / "f.parquet")):
+    for again in (
+        pacsv.read_csv(tmp_path / "out" / "f.csv"),
+        pq.read_table(tmp_path / "out" / "f.parquet"),
+    ):
         assert again["series"].to_pylist() == forecasts["series"].to_pylist()
         np.testing.assert_allclose(again["temp"].to_numpy(), forecasts["temp"].to_numpy())
-    with pytest.raises(UsageError, match=r"target=.*f\.txt: the name of a table ends in \.csv or \.parquet"):
+    with pytest.raises(
+        UsageError, match=r"target=.*f\.txt: the name of a table ends in \.csv or \.parquet"
+    ):
         predict(trained[0], source, tmp_path / "f.txt")
 
 
 def test_a_network_without_numbers_forecasts_nothing(trained: Any, tmp_path: Path) -> None:
     saved = torch.load(trained[0], weights_only=True)
-    saved["state_dict"] = {name: weights * torch.nan for name, weights in saved["state_dict"].items()}
+    saved["state_dict"] = {
+        name: weights * torch.nan for name, weights in saved["state_dict"].items()
+    }
     torch.save(saved, tmp_path / "nan.ckpt")
     with pytest.raises(UsageError, match="no numbers"):
         forecast_file(tmp_path / "nan.ckpt", save(hourly(60), tmp_path / "t.csv"))
@@ -168,7 +191,11 @@ def test_a_network_without_numbers_forecasts_nothing(trained: Any, tmp_path: Pat
 def tabled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, ForecastModule]:
     """The folder of a table with a gap and of a checkpoint, its data and its module."""
     folder = tmp_path_factory.mktemp("run")
-    data = make_data(save(emptied(hourly(300), "wind", [280]), folder / "t.csv"), targets=["temp", "wind"], features=[])
+    data = make_data(
+        save(emptied(hourly(300), "wind", [280]), folder / "t.csv"),
+        targets=["temp", "wind"],
+        features=[],
+    )
     module = make_module(data, hidden=8, head=8)
     trainer = quiet_trainer()
     trainer.fit(module, data)
@@ -177,13 +204,17 @@ def tabled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Forecas
 
 
 def settings_of(folder: Path, **changed: Any) -> ForecastTrainConfig:
-    return ForecastTrainConfig(data=make_config(folder / "t.csv", targets=["temp", "wind"], features=[], **changed))
+    return ForecastTrainConfig(
+        data=make_config(folder / "t.csv", targets=["temp", "wind"], features=[], **changed)
+    )
 
 
 def test_a_table_has_every_reading_with_its_split(tabled: Any) -> None:
     folder, data, _ = tabled
     table = data_table(settings_of(folder))
-    values = np.stack([table[name].to_numpy() for name in ("temp", "wind")], 1).reshape(data.grid.values.shape)
+    values = np.stack([table[name].to_numpy() for name in ("temp", "wind")], 1).reshape(
+        data.grid.values.shape
+    )
     np.testing.assert_array_equal(values, data.grid.values)
     assert np.isnan(values[0, 280, 1])
     first = table.slice(0, 300)["split"].to_pylist()

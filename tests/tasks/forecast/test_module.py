@@ -1,4 +1,6 @@
-"""Networks, errors and learning: shapes, where a network begins, what it costs, plain formulas, checkpoints."""
+"""Networks, errors and learning: shapes, where a network begins,
+what it costs, plain formulas, checkpoints.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,13 @@ import torch
 from hexlit.tasks.forecast.config import KINDS, ForecastNetConfig
 from hexlit.tasks.forecast.data import WindowSpec
 from hexlit.tasks.forecast.evaluation import forecast_batch, load_forecaster
-from hexlit.tasks.forecast.module import ForecastModule, ForecastNet, blank_batch, errors_of, naive_forecasts
+from hexlit.tasks.forecast.module import (
+    ForecastModule,
+    ForecastNet,
+    blank_batch,
+    errors_of,
+    naive_forecasts,
+)
 from hexlit.tasks.supervised import forward_flops
 from tests.tasks.forecast.tables import hourly, make_data, make_module, save
 from tests.training.trainers import quiet_trainer, validated
@@ -69,7 +77,9 @@ VARIANTS = [{"kind": kind} for kind in KINDS] + [
 
 
 @pytest.mark.parametrize("settings", VARIANTS)
-def test_forecasts_have_their_shape_and_every_input_and_weight_counts(settings: dict[str, Any]) -> None:
+def test_forecasts_have_their_shape_and_every_input_and_weight_counts(
+    settings: dict[str, Any],
+) -> None:
     net = roused(make_net(**settings)).eval()
     arguments = inputs()
     for tensor in arguments[:3]:
@@ -80,13 +90,17 @@ def test_forecasts_have_their_shape_and_every_input_and_weight_counts(settings: 
     for tensor in arguments[:3]:
         assert tensor.grad is not None
         assert (tensor.grad != 0).any(0).all()
-    assert all(parameter.grad is not None and (parameter.grad != 0).any() for parameter in net.parameters())
+    assert all(
+        parameter.grad is not None and (parameter.grad != 0).any() for parameter in net.parameters()
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_untrained_network_forecasts_the_last_known_value(kind: str) -> None:
     history, *rest = inputs()
-    assert torch.equal(make_net(kind=kind)(history, *rest), history[:, -1:, :2].expand(-1, HORIZONS, -1))
+    assert torch.equal(
+        make_net(kind=kind)(history, *rest), history[:, -1:, :2].expand(-1, HORIZONS, -1)
+    )
     assert (make_net(kind=kind, residual=False)(history, *rest) == 0).all()
 
 
@@ -107,7 +121,9 @@ def test_operations_are_those_of_the_products() -> None:
     for kind, gates in (("lstm", 4), ("gru", 3)):
         assert operations(kind=kind, second=8) == 8 * gates * layers + head
     assert operations(kind="linear") == product(2 * 80 + width, outputs)
-    attention = 8 * (product(16, 48) + product(16, 16) + 2 * product(16, 32)) + 2 * product(8 * 8, 16)
+    attention = 8 * (product(16, 48) + product(16, 16) + 2 * product(16, 32)) + 2 * product(
+        8 * 8, 16
+    )
     expected = 8 * product(10, 16) + attention + product(width + 16, 8) + product(8, outputs)
     assert operations(kind="transformer", layers=1) == expected
 
@@ -131,11 +147,17 @@ def test_errors_equal_the_plain_formulas_by_horizon_and_overall() -> None:
         variance = (true - true.mean(axis, keepdims=True)) ** 2
         np.testing.assert_allclose(errors.mae[rows], np.abs(predicted - true).mean(axis), rtol=1e-5)
         np.testing.assert_allclose(errors.rmse[rows], np.sqrt(squared.mean(axis)), rtol=1e-5)
-        np.testing.assert_allclose(errors.r2[rows], 1 - squared.sum(axis) / variance.sum(axis), rtol=1e-4)
+        np.testing.assert_allclose(
+            errors.r2[rows], 1 - squared.sum(axis) / variance.sum(axis), rtol=1e-4
+        )
 
 
-@pytest.mark.parametrize(("season", "expected"), [(4, [0, 1, 2, 3, 0, 1]), (3, [1, 2, 3, 1, 2, 3]), (1, [3] * 6)])
-def test_naive_forecasts_repeat_the_last_value_and_the_latest_season(season: int, expected: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("season", "expected"), [(4, [0, 1, 2, 3, 0, 1]), (3, [1, 2, 3, 1, 2, 3]), (1, [3] * 6)]
+)
+def test_naive_forecasts_repeat_the_last_value_and_the_latest_season(
+    season: int, expected: list[int]
+) -> None:
     spec = replace(SPEC, targets=["temp"], history=4, horizons=[1, 2, 3, 4, 5, 6], season=season)
     forecasts = naive_forecasts(torch.arange(8.0).view(1, 4, 2), spec)
     assert forecasts["persistence"].flatten().tolist() == [6.0] * 6
@@ -160,7 +182,9 @@ def shaken(module: ForecastModule) -> ForecastModule:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_network_learns_a_daily_wave_far_better_than_persistence(kind: str, path: Path) -> None:
+def test_every_network_learns_a_daily_wave_far_better_than_persistence(
+    kind: str, path: Path
+) -> None:
     data = make_data(path, **WAVE)
     module = make_module(data, kind=kind, layers=1)
     quiet_trainer(3).fit(module, data)
@@ -170,7 +194,9 @@ def test_every_network_learns_a_daily_wave_far_better_than_persistence(kind: str
 
 
 @pytest.mark.row("F8")
-def test_validation_logs_errors_in_units_over_all_windows_and_skill_over_the_same(path: Path) -> None:
+def test_validation_logs_errors_in_units_over_all_windows_and_skill_over_the_same(
+    path: Path,
+) -> None:
     """In batches and micro-batches of unequal size, as a plain formula over all windows at once."""
     data = make_data(path, accelerator={"micro_batch": 13, "evaluation_batch": 29}, **WAVE)
     module = shaken(make_module(data))
@@ -183,11 +209,15 @@ def test_validation_logs_errors_in_units_over_all_windows_and_skill_over_the_sam
     mae = np.abs(error).mean()
     assert found["mae"] == pytest.approx(mae, rel=1e-4)
     assert found["rmse"] == pytest.approx(np.sqrt((error**2).mean()), rel=1e-4)
-    assert found["r2"] == pytest.approx(1 - (error**2).sum() / ((truth - truth.mean()) ** 2).sum(), rel=1e-3)
+    assert found["r2"] == pytest.approx(
+        1 - (error**2).sum() / ((truth - truth.mean()) ** 2).sum(), rel=1e-3
+    )
     last = values[windows.series, windows.origin][:, None]
     day_before = values[windows.series[:, None], ahead - 24]
     for name, naive in (("persistence", last), ("seasonal", day_before)):
-        assert found[f"skill_over_{name}"] == pytest.approx(1 - mae / np.abs(naive - truth).mean(), abs=1e-4)
+        assert found[f"skill_over_{name}"] == pytest.approx(
+            1 - mae / np.abs(naive - truth).mean(), abs=1e-4
+        )
 
 
 @pytest.mark.parametrize("ema_decay", [0.0, 0.9])

@@ -1,4 +1,6 @@
-"""Stand-ins for the packaged networks: small files with random weights, in a folder of the test; and for a session."""
+"""Stand-ins for the packaged networks: small files with random weights,
+in a folder of the test; and for a session.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -17,15 +19,25 @@ SIZE = {"small": 3, "large": 8}
 
 
 def put_networks(monkeypatch: pytest.MonkeyPatch, folder: Path, *names: str) -> None:
-    """Let hexlit find the networks `names` in `folder` and no others; each has weights of its own."""
+    """Let hexlit find the networks `names` in `folder` and no others;
+    each has weights of its own.
+    """
     folder.mkdir(exist_ok=True)
     for seed, name in enumerate(names):
         net = trained_like(seed, channels=8, blocks=[1])
-        write_safetensors(net, folder / f"{name}.safetensors", size=SIZE[name], swap=KNOWS_SWAP[name], dtype="float16")
+        write_safetensors(
+            net,
+            folder / f"{name}.safetensors",
+            size=SIZE[name],
+            swap=KNOWS_SWAP[name],
+            dtype="float16",
+        )
     monkeypatch.setattr(packaged, "FOLDER", folder)
 
 
 def session_in(folder: Path, profile: DeviceProfile, clock: PhaseClock | None = None) -> Session:
     """A session of a run in `folder`, without a display."""
     shown: Any = None
-    return Session(folder, profile, clock or PhaseClock(None), shown, first_epoch=0, trial=False, deadline=None)
+    return Session(
+        folder, profile, clock or PhaseClock(None), shown, first_epoch=0, trial=False, deadline=None
+    )

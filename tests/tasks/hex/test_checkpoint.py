@@ -1,4 +1,6 @@
-"""Networks in files: those of the package, by name and by size of the board; safetensors and ONNX."""
+"""Networks in files: those of the package,
+by name and by size of the board; safetensors and ONNX.
+"""
 
 import subprocess
 import sys
@@ -31,7 +33,9 @@ def test_the_network_that_fits_the_board(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.row("F20")
-def test_a_name_stands_wherever_a_checkpoint_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_stands_wherever_a_checkpoint_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put_networks(monkeypatch, tmp_path, "small", "large")
     assert network_file("hexlit:small") == tmp_path / "small.safetensors"
     assert network_file(tmp_path / "large.safetensors") == tmp_path / "large.safetensors"
@@ -70,7 +74,9 @@ def test_the_package_holds_the_networks_that_it_promises() -> None:
     ],
     ids=str,
 )
-def test_one_onnx_file_answers_as_the_network_on_every_board(tmp_path: Path, fields: dict[str, Any]) -> None:
+def test_one_onnx_file_answers_as_the_network_on_every_board(
+    tmp_path: Path, fields: dict[str, Any]
+) -> None:
     pytest.importorskip("onnx", reason="the extra onnx is not installed")
     onnxruntime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     net, path = trained_like(**fields), tmp_path / "net.onnx"
@@ -85,14 +91,18 @@ def test_one_onnx_file_answers_as_the_network_on_every_board(tmp_path: Path, fie
         np.testing.assert_allclose(policy, expected_policy, atol=1e-4)
         np.testing.assert_allclose(value, expected_value, atol=1e-4)
         np.testing.assert_allclose(policy.sum(1), 1, atol=1e-5)
-        illegal = np.concatenate(((planes[:, 0] + planes[:, 1]).reshape(3, -1) != 0, planes[:, 4, 0, :1] == 0), 1)
+        illegal = np.concatenate(
+            ((planes[:, 0] + planes[:, 1]).reshape(3, -1) != 0, planes[:, 4, 0, :1] == 0), 1
+        )
         assert not (policy * illegal)[~illegal.all(1)].any()  # a full board has no legal move
     assert "the swap" in inputs_file(path).read_text()
 
 
 @pytest.mark.row("F20")
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 0.0), ("float16", 0.01)])
-def test_a_network_in_safetensors_is_the_same_network(tmp_path: Path, dtype: str, tolerance: float) -> None:
+def test_a_network_in_safetensors_is_the_same_network(
+    tmp_path: Path, dtype: str, tolerance: float
+) -> None:
     net, path = trained_like(attention="self", channels=8), tmp_path / "net.safetensors"
     write_safetensors(net, path, size=7, swap=True, dtype=dtype)
     loaded = load_network(path)
@@ -128,7 +138,11 @@ def test_a_damaged_or_foreign_file_is_refused_in_one_line(tmp_path: Path) -> Non
     save_file({"x": torch.zeros(2)}, path)
     refused("another program")
     net = {"format": FORMAT, "net": '{"channels": 0}', "size": "5", "swap": "0"}
-    for wrong in (net, {"format": FORMAT}, *({**net, "net": text} for text in ("{}", '{"os": 1}', "[", "[]"))):
+    for wrong in (
+        net,
+        {"format": FORMAT},
+        *({**net, "net": text} for text in ("{}", '{"os": 1}', "[", "[]")),
+    ):
         save_file({"x": torch.zeros(2)}, path, wrong)
         refused("not a network of hexlit")
 
@@ -167,5 +181,7 @@ def test_a_network_of_diverged_weights_is_refused_in_one_line(tmp_path: Path) ->
     write_safetensors(net, tmp_path / "net.safetensors", size=5, swap=False)
     loaded = load_network(tmp_path / "net.safetensors")
     profile = build_profile(AcceleratorConfig(device="cpu"))
-    with pytest.raises(UsageError, match="the network answers with NaN or infinity: its weights have diverged"):
+    with pytest.raises(
+        UsageError, match="the network answers with NaN or infinity: its weights have diverged"
+    ):
         NetworkEvaluator(loaded.net, size=5, swap=False, batch=2, profile=profile)

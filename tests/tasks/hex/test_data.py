@@ -26,10 +26,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def data_of(store: Path, *, workers: int = 0, epoch: int = 0, **settings: Any) -> GamesDataModule:
     profile = build_profile(
-        AcceleratorConfig(device="cpu", workers=workers, train_batch=settings.pop("train_batch", BATCH), threads=1)
+        AcceleratorConfig(
+            device="cpu", workers=workers, train_batch=settings.pop("train_batch", BATCH), threads=1
+        )
     )
     board, seed = settings.pop("board", 4), settings.pop("seed", 1)
-    config = HexTrainConfig(board=board, seed=seed, data=DataConfig(source="games", path=str(store), **settings))
+    config = HexTrainConfig(
+        board=board, seed=seed, data=DataConfig(source="games", path=str(store), **settings)
+    )
     data = GamesDataModule(config, profile, store.parent / "cache")
     data.trainer = SimpleNamespace(current_epoch=epoch)  # type: ignore[assignment]
     return data
@@ -44,7 +48,11 @@ def positions(loader: Any) -> list[Position]:
 
 
 def of_games(records: list[GameRecord]) -> list[Position]:
-    return [expected(record, ply, swap=False) for record in records for ply in plies_of(record, swap=False)]
+    return [
+        expected(record, ply, swap=False)
+        for record in records
+        for ply in plies_of(record, swap=False)
+    ]
 
 
 def held_out(data: GamesDataModule) -> tuple[list[GameRecord], list[GameRecord]]:
@@ -54,7 +62,9 @@ def held_out(data: GamesDataModule) -> tuple[list[GameRecord], list[GameRecord]]
 
 
 @pytest.mark.row("D1")
-def test_an_epoch_shows_every_training_position_once_turned_or_not_and_none_of_the_others(store: Path) -> None:
+def test_an_epoch_shows_every_training_position_once_turned_or_not_and_none_of_the_others(
+    store: Path,
+) -> None:
     data = data_of(store, train_batch=1)
     train, _ = held_out(data)
     either = {}
@@ -92,7 +102,9 @@ def test_validation_is_whole_in_order_and_not_turned(store: Path) -> None:
 @pytest.mark.row("A9")
 def test_processes_that_load_change_nothing(store: Path) -> None:
     """Each maps the arrays for itself."""
-    found = {workers: positions(data_of(store, workers=workers).train_dataloader()) for workers in (0, 2)}
+    found = {
+        workers: positions(data_of(store, workers=workers).train_dataloader()) for workers in (0, 2)
+    }
     assert found[0] == found[2]
 
 
@@ -104,8 +116,12 @@ def test_trials_that_differ_in_their_seed_share_the_validation_games(store: Path
     assert data_of(store, split="opening").validation.rows.tolist() != kept[0]
 
 
-@pytest.mark.parametrize("settings", [{"split_seed": 7}, {"validation_share": 0.3}, {"split": "opening"}])
-def test_a_resumed_run_validates_on_the_games_held_out_from_its_start(store: Path, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "settings", [{"split_seed": 7}, {"validation_share": 0.3}, {"split": "opening"}]
+)
+def test_a_resumed_run_validates_on_the_games_held_out_from_its_start(
+    store: Path, settings: dict[str, Any]
+) -> None:
     saved = data_of(store).state_dict()
     data_of(store, seed=5, opening_plies=3).load_state_dict(saved)
     (name,) = settings

@@ -1,4 +1,6 @@
-"""The policy/value network as it learns: the loss is the plain formula, a step lowers it, a checkpoint is the net."""
+"""The policy/value network as it learns: the loss is the plain formula,
+a step lowers it, a checkpoint is the net.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -41,13 +43,17 @@ def make_batch(size: int = 4, count: int = 16, *, swap: bool = False, seed: int 
 def make_module(size: int = 4, **settings: Any) -> HexModule:
     torch.manual_seed(0)
     optimizer = settings.pop("optimizer", OptimizerConfig(warmup_steps=0, schedule="constant"))
-    profile = build_profile(AcceleratorConfig(**{"device": "cpu", "threads": 2} | settings.pop("accelerator", {})))
+    profile = build_profile(
+        AcceleratorConfig(**{"device": "cpu", "threads": 2} | settings.pop("accelerator", {}))
+    )
     trainer = settings.pop("trainer", TrainerConfig())
     common = {"board": size, "net": NET, "optimizer": optimizer, "trainer": trainer}
     return HexModule(HexTrainConfig(**common | settings), profile)
 
 
-def fit(module: HexModule, batches: list[Batch], ckpt_path: Path | None = None, **settings: Any) -> L.Trainer:
+def fit(
+    module: HexModule, batches: list[Batch], ckpt_path: Path | None = None, **settings: Any
+) -> L.Trainer:
     trainer = quiet_trainer(**settings)
     trainer.fit(module, as_they_are(batches), ckpt_path=ckpt_path, weights_only=True)
     return trainer
@@ -64,7 +70,9 @@ def losses_of(module: HexModule, batch: Batch) -> dict[str, float]:
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_losses_equal_the_plain_formula(swap: bool) -> None:
-    """Cross-entropy over legal actions; cross-entropy of the chance to win, on a value of tanh(logit)."""
+    """Cross-entropy over legal actions;
+    cross-entropy of the chance to win, on a value of tanh(logit).
+    """
     module = make_module(swap=swap, policy_weight=0.25, value_weight=0.5).eval()
     with torch.no_grad():
         for parameter in module.parameters():  # far from the near-uniform start
@@ -77,18 +85,26 @@ def test_losses_equal_the_plain_formula(swap: bool) -> None:
     policy_loss, value_loss = 0.0, 0.0
     for row in range(len(planes)):
         logits = output.policy_logits[row, :actions].double().numpy()
-        legal = [a for a in range(16) if not planes[row, 0].flatten()[a] and not planes[row, 1].flatten()[a]]
+        legal = [
+            a
+            for a in range(16)
+            if not planes[row, 0].flatten()[a] and not planes[row, 1].flatten()[a]
+        ]
         if swap and planes[row, 4, 0, 0]:
             legal.append(16)
         normaliser = np.log(sum(np.exp(logits[a]) for a in legal))
-        policy_loss -= sum(float(policy[row, a]) * (logits[a] - normaliser) for a in legal) / len(planes)
+        policy_loss -= sum(float(policy[row, a]) * (logits[a] - normaliser) for a in legal) / len(
+            planes
+        )
         win = (np.tanh(float(output.value_logit[row])) + 1) / 2
         target = (float(value[row]) + 1) / 2
         value_loss -= (target * np.log(win) + (1 - target) * np.log(1 - win)) / len(planes)
     assert losses["policy_loss"] == pytest.approx(policy_loss, rel=1e-4)
     assert losses["value_loss"] == pytest.approx(value_loss, rel=1e-4)
     assert losses["loss"] == pytest.approx(0.25 * policy_loss + 0.5 * value_loss, rel=1e-4)
-    assert losses["comparable_loss"] == pytest.approx(0.14 * policy_loss + 0.86 * value_loss, rel=1e-4)
+    assert losses["comparable_loss"] == pytest.approx(
+        0.14 * policy_loss + 0.86 * value_loss, rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -105,7 +121,9 @@ def test_illegal_actions_add_nothing_to_loss_or_gradient(swap: bool) -> None:
         taken[:, 16] = (planes[:, 4, 0, 0] == 0) * bump
 
         def answer(_: Tensor, extra: Tensor = taken) -> Any:
-            return output._replace(policy_logits=logits + extra, value_logit=output.value_logit.detach())
+            return output._replace(
+                policy_logits=logits + extra, value_logit=output.value_logit.detach()
+            )
 
         module.net.forward = answer
         batch = (planes, policy, value)
@@ -128,7 +146,13 @@ def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(
     batch = make_batch()
     before = losses_of(module, batch)
     devices: Any = 1 if device.index is None else [device.index]
-    fit(module, [batch] * 30, precision=precision, accelerator=ACCELERATORS[device.type], devices=devices)
+    fit(
+        module,
+        [batch] * 30,
+        precision=precision,
+        accelerator=ACCELERATORS[device.type],
+        devices=devices,
+    )
     module.to("cpu")
     assert {parameter.dtype for parameter in module.parameters()} == {torch.float32}
     after = losses_of(module.train(), batch)
@@ -165,7 +189,14 @@ def test_dropout_draws_depend_on_seed_and_epoch_only() -> None:
 @pytest.mark.row("E17")
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_checkpoint_gives_the_same_network_without_pickle(swap: bool, tmp_path: Path) -> None:
-    net = NetConfig(channels=8, blocks=[1, 2], activation="silu", policy_channels=4, value_channels=4, value_hidden=8)
+    net = NetConfig(
+        channels=8,
+        blocks=[1, 2],
+        activation="silu",
+        policy_channels=4,
+        value_channels=4,
+        value_hidden=8,
+    )
     module = make_module(net=net, swap=swap)
     trainer = fit(module, [make_batch(swap=swap)] * 3)
     path = tmp_path / "net.ckpt"
@@ -177,14 +208,23 @@ def test_a_checkpoint_gives_the_same_network_without_pickle(swap: bool, tmp_path
     planes = make_batch(5, 32, seed=3)[0].float()  # another board: the weights take every size
     with torch.no_grad():
         expected, found = module.net.eval()(planes), loaded.net(planes)
-    assert all(torch.equal(tensor, module.net.state_dict()[name]) for name, tensor in loaded.net.state_dict().items())
-    torch.testing.assert_close(found, expected)  # which is laid out in another way, and rounds in another order
+    assert all(
+        torch.equal(tensor, module.net.state_dict()[name])
+        for name, tensor in loaded.net.state_dict().items()
+    )
+    torch.testing.assert_close(
+        found, expected
+    )  # which is laid out in another way, and rounds in another order
 
 
 @pytest.mark.row("A24")
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
-def test_training_goes_on_with_other_kernels_and_another_memory_layout(optimizer: str, tmp_path: Path) -> None:
-    """Each moment stays with its weight, though it lies elsewhere, and fused kernels take over from plain ones."""
+def test_training_goes_on_with_other_kernels_and_another_memory_layout(
+    optimizer: str, tmp_path: Path
+) -> None:
+    """Each moment stays with its weight, though it lies elsewhere,
+    and fused kernels take over from plain ones.
+    """
     learning = OptimizerConfig(name=optimizer, lr=0.01, warmup_steps=0, schedule="constant")
     plain: dict[str, Any] = {"precision": "32-true"}
     other = plain | {"channels_last": False, "fused_optimizer": False}
@@ -196,9 +236,13 @@ def test_training_goes_on_with_other_kernels_and_another_memory_layout(optimizer
         module = make_module(optimizer=learning, accelerator=plain)
         fit(module, batches, tmp_path / "net.ckpt", max_epochs=2)
         assert module.net.stem.conv.weight.is_contiguous(memory_format=torch.channels_last)
-        ends.append(torch.cat([parameter.detach().flatten() for parameter in module.net.parameters()]))
+        ends.append(
+            torch.cat([parameter.detach().flatten() for parameter in module.net.parameters()])
+        )
     difference = (ends[0] - ends[1]).abs()
-    assert difference.mean() < 1e-4  # a weight without a gradient may take a whole step by the sign of a rounding error
+    assert (
+        difference.mean() < 1e-4
+    )  # a weight without a gradient may take a whole step by the sign of a rounding error
 
 
 @pytest.mark.parametrize("saved", [{}, {"hyper_parameters": {"net": {}}, "state_dict": {}}, [1, 2]])
@@ -227,10 +271,17 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
             parameter.mul_(3)
         module.eval()
         output = module.net(planes.float())
-        expected = {name: float(found) for name, found in module.losses(output, (planes, policy, value)).items()}
+        expected = {
+            name: float(found)
+            for name, found in module.losses(output, (planes, policy, value)).items()
+        }
     top = {1: 0, 5: 0}
     for row in range(20):
-        legal = [a for a in range(16) if not planes[row, 0].flatten()[a] and not planes[row, 1].flatten()[a]]
+        legal = [
+            a
+            for a in range(16)
+            if not planes[row, 0].flatten()[a] and not planes[row, 1].flatten()[a]
+        ]
         if swap and planes[row, 4, 0, 0]:
             legal.append(16)
         order = sorted(legal, key=lambda action: -float(output.policy_logits[row, action]))
@@ -273,6 +324,9 @@ def test_a_network_begins_with_another_ones_weights_on_another_board() -> None:
             parameter.mul_(3)
     begun.begin_with(given.net)
     for net in (begun.net, begun.net_in_use):
-        assert all(torch.equal(tensor, net.state_dict()[name]) for name, tensor in given.net.state_dict().items())
+        assert all(
+            torch.equal(tensor, net.state_dict()[name])
+            for name, tensor in given.net.state_dict().items()
+        )
     with pytest.raises(UsageError, match=r"add net.channels=8 net.blocks=\[1\]$"):
         make_module(net=NetConfig(channels=16, blocks=[2])).begin_with(given.net)

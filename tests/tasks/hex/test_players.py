@@ -1,4 +1,6 @@
-"""Who plays the games of a run, by device and on other machines; playing beside the training; how late games come."""
+"""Who plays the games of a run, by device and on other machines;
+playing beside the training; how late games come.
+"""
 
 import subprocess
 import sys
@@ -25,7 +27,13 @@ from tests.selfplay.hosts import AnyHost
 from tests.tasks.hex.stand_ins import session_in
 from tests.tasks.hex.test_selfplay_data import profile_of, recipe
 
-SMALL = ["board=3", "search.simulations=4", "selfplay.fast_simulations=2", "selfplay.positions=40", "selfplay.games=8"]
+SMALL = [
+    "board=3",
+    "search.simulations=4",
+    "selfplay.fast_simulations=2",
+    "selfplay.positions=40",
+    "selfplay.games=8",
+]
 SMALL += ["net.channels=4", "net.blocks=[1]", "accelerator.evaluation_batch=8", "data.window=200"]
 RAY = ["selfplay.workers=2", "selfplay.where=ray", "ray.address=auto"]
 UNITS = ("games", "positions", "evaluations")
@@ -45,7 +53,9 @@ class Stub:
 
 
 def cards(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profile, "cuda_devices", lambda: [torch.device("cuda", number) for number in range(count)])
+    monkeypatch.setattr(
+        profile, "cuda_devices", lambda: [torch.device("cuda", number) for number in range(count)]
+    )
 
 
 CAP, OTHERS = "accelerator.memory_cap=8", "selfplay.devices=others"
@@ -63,9 +73,23 @@ CARDS = ["cuda:1", "cuda:2", "cuda:3"]
         ("cuda", ["accelerator.threads=8", CAP], ["cuda:0"], [8], (4, 4)),
         ("4 cuda", ["accelerator.threads=8"], ["cuda:0"], [8], (None, None)),
         ("4 cuda", ["accelerator.threads=9", CAP, OTHERS], CARDS, [3] * 3, (8, 8)),
-        ("4 cuda", ["accelerator.threads=8", CAP, OTHERS, "selfplay.workers=4"], [*CARDS, "cuda:1"], [2] * 4, (8, 4)),
+        (
+            "4 cuda",
+            ["accelerator.threads=8", CAP, OTHERS, "selfplay.workers=4"],
+            [*CARDS, "cuda:1"],
+            [2] * 4,
+            (8, 4),
+        ),
     ],
-    ids=["cpu, 2 cores", "cpu, 16 cores", "mps", "one cuda", "four cuda", "the other three", "four on the other three"],
+    ids=[
+        "cpu, 2 cores",
+        "cpu, 16 cores",
+        "mps",
+        "one cuda",
+        "four cuda",
+        "the other three",
+        "four on the other three",
+    ],
 )
 def test_the_device_decides_how_many_processes_play_and_where(
     device: str,
@@ -107,7 +131,9 @@ def test_every_rank_plays_on_the_card_that_it_trains_on(
         monkeypatch.setenv(name, value)
     config = recipe("cuda")
     profile_of(config, "cuda", monkeypatch)  # with the stand-ins for cuda
-    monkeypatch.setattr(profile, "choose_device", lambda name, rank, **how: torch.device("cuda", rank))
+    monkeypatch.setattr(
+        profile, "choose_device", lambda name, rank, **how: torch.device("cuda", rank)
+    )
     data = SelfPlayDataModule(config, session_in(tmp_path, profile.build_profile(config.hardware)))
     stub: Any = data.players.player
     assert [str(place.make_host.hardware.device) for place in stub.places] == [f"cuda:{rank}"]
@@ -119,11 +145,15 @@ class Session:
 
     def __init__(self, data: SelfPlayDataModule, clock: PhaseClock) -> None:
         module = SimpleNamespace(net_in_use=build_net(recipe("cpu", *SMALL).net))
-        self.trainer = SimpleNamespace(current_epoch=0, max_epochs=EPOCHS, should_stop=False, lightning_module=module)
+        self.trainer = SimpleNamespace(
+            current_epoch=0, max_epochs=EPOCHS, should_stop=False, lightning_module=module
+        )
         self.data, self.clock = data, clock
         data.trainer = self.trainer  # type: ignore[assignment]
 
-    def epochs(self, train: Callable[[int], None] = lambda epoch: None) -> Iterator[dict[str, float]]:
+    def epochs(
+        self, train: Callable[[int], None] = lambda epoch: None
+    ) -> Iterator[dict[str, float]]:
         """Logged values after each; `train(epoch)` is its training."""
         for epoch in range(EPOCHS):
             self.trainer.current_epoch = epoch
@@ -136,7 +166,9 @@ class Session:
 def session(folder: Path, *overrides: str) -> Session:
     clock = PhaseClock(folder / "phases.csv", units=UNITS)
     config = recipe("cpu", *SMALL, *overrides)
-    data = SelfPlayDataModule(config, session_in(folder, profile.build_profile(config.hardware), clock))
+    data = SelfPlayDataModule(
+        config, session_in(folder, profile.build_profile(config.hardware), clock)
+    )
     return Session(data, clock)
 
 
@@ -161,7 +193,9 @@ def with_any_host(workplace: PlayerSettings, workers: int) -> SelfPlayer:
 def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
     overrides: list[str], least: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Epochs since the network that a game began with; a game that began and ended in one round has the least."""
+    """Epochs since the network that a game began with;
+    a game that began and ended in one round has the least.
+    """
     monkeypatch.setattr(playing, "make_player", with_any_host)
     stand_in(monkeypatch)
     monkeypatch.setattr(playing, "HostMaker", lambda *arguments: AnyHost)
@@ -173,18 +207,31 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
             late = [epoch - game.network_version for game in seen[-1]]
             assert min(late) == least[epoch]
             assert figures["versions_behind_max"] >= max(late)
-            assert least[epoch] <= figures["versions_behind"] <= figures["versions_behind_max"] <= epoch
-        assert figures["versions_behind_max"] > figures["versions_behind"] > least[-1]  # some had begun earlier
+            assert (
+                least[epoch]
+                <= figures["versions_behind"]
+                <= figures["versions_behind_max"]
+                <= epoch
+            )
+        assert (
+            figures["versions_behind_max"] > figures["versions_behind"] > least[-1]
+        )  # some had begun earlier
     finally:
         run.data.close()
 
 
 @pytest.mark.row("G4")
-@pytest.mark.parametrize(("mark", "boards"), [(0, [2, 2, 3, 3]), (1e-9, [2, 2, 3, 3]), (1, [2, 3, 3, 3])])
+@pytest.mark.parametrize(
+    ("mark", "boards"), [(0, [2, 2, 3, 3]), (1e-9, [2, 2, 3, 3]), (1, [2, 3, 3, 3])]
+)
 def test_a_smaller_board_is_left_at_its_mark_or_after_its_epochs(
     mark: float, boards: list[int], tmp_path: Path
 ) -> None:
-    smaller = "selfplay.smaller_boards=[2]", "selfplay.smaller_epochs=2", f"selfplay.smaller_mark={mark}"
+    smaller = (
+        "selfplay.smaller_boards=[2]",
+        "selfplay.smaller_epochs=2",
+        f"selfplay.smaller_mark={mark}",
+    )
     run = session(tmp_path, *smaller, "selfplay.workers=0")
     try:
         figures = list(run.epochs())
@@ -197,10 +244,16 @@ def test_a_smaller_board_is_left_at_its_mark_or_after_its_epochs(
 @pytest.mark.slow
 @pytest.mark.row("E14")
 @pytest.mark.row("G4")
-def test_games_on_smaller_boards_are_the_same_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_on_smaller_boards_are_the_same_on_ray(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each board goes on with its own games."""
     stand_in(monkeypatch)
-    smaller = "selfplay.smaller_boards=[2]", "selfplay.smaller_epochs=1", "selfplay.smaller_share=0.5"
+    smaller = (
+        "selfplay.smaller_boards=[2]",
+        "selfplay.smaller_epochs=1",
+        "selfplay.smaller_share=0.5",
+    )
     played: list[list[tuple[int, int, list[int]]]] = []
     for name, where in {"workers": ["selfplay.workers=2"], "ray": RAY}.items():
         (tmp_path / name).mkdir()
@@ -210,7 +263,9 @@ def test_games_on_smaller_boards_are_the_same_on_ray(tmp_path: Path, monkeypatch
             assert [figures["board"] for figures in run.epochs()] == [2, 3, 2, 3]
             store = run.data.rounds.store
             assert store is not None
-            played.append(sorted((game.size, game.game_id, game.moves.tolist()) for game in store.records()))
+            played.append(
+                sorted((game.size, game.game_id, game.moves.tolist()) for game in store.records())
+            )
         finally:
             run.data.close()
     assert played[0] == played[1]
@@ -250,7 +305,9 @@ def test_the_games_of_the_next_epoch_are_played_while_the_network_trains(
 
 
 def test_a_process_that_plays_keeps_torch_at_its_share_of_the_threads() -> None:
-    """Numba starts its threads late, and sets the OpenMP that torch uses to all cores; so a fresh process it is."""
+    """Numba starts its threads late,
+    and sets the OpenMP that torch uses to all cores; so a fresh process it is.
+    """
     program = (
         "import torch\n"
         "from hexlit.accelerate.config import AcceleratorConfig\n"
@@ -261,5 +318,7 @@ def test_a_process_that_plays_keeps_torch_at_its_share_of_the_threads() -> None:
         "HostMaker(NetConfig(channels=8, blocks=[1]), 3, False, 4, profile)()\n"
         "print(torch.get_num_threads())\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["1"]

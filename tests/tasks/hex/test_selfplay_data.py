@@ -1,4 +1,6 @@
-"""Self-play as data: learning does not depend on the device, and the settings of `data` reach the window."""
+"""Self-play as data: learning does not depend on the device,
+and the settings of `data` reach the window.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -30,22 +32,33 @@ EPOCHS = 12
 def recipe(device: str, *overrides: str) -> HexTrainConfig:
     tasks.register()
     with initialize_config_module("hexlit.conf", version_base="1.3"):
-        return typed(compose("train", [f"accelerator={device}", "accelerator.threads=2", *overrides]), HexTrainConfig)
+        return typed(
+            compose("train", [f"accelerator={device}", "accelerator.threads=2", *overrides]),
+            HexTrainConfig,
+        )
 
 
-def profile_of(config: HexTrainConfig, device: str, monkeypatch: pytest.MonkeyPatch) -> DeviceProfile:
+def profile_of(
+    config: HexTrainConfig, device: str, monkeypatch: pytest.MonkeyPatch
+) -> DeviceProfile:
     """The profile that `config` gets on `device`, which need not be here."""
-    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: torch.device(DEVICES[device]))
+    monkeypatch.setattr(
+        profile, "choose_device", lambda requested, *rank, **how: torch.device(DEVICES[device])
+    )
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
     return build_profile(config.hardware)
 
 
 class Here:
-    """Plays in this process what workers would play elsewhere: one epoch after the other, in every part."""
+    """Plays in this process what workers would play elsewhere:
+    one epoch after the other, in every part.
+    """
 
     def __init__(self, place: Any, workers: int) -> None:
         parts = max(1, workers)
-        self.actors = [SelfPlay(replace(place.settings, part=part, parts=parts)) for part in range(parts)]
+        self.actors = [
+            SelfPlay(replace(place.settings, part=part, parts=parts)) for part in range(parts)
+        ]
 
     def close(self) -> None:
         pass
@@ -55,13 +68,17 @@ class Here:
 
 
 def networks_met(actors: list[SelfPlay], positions: int) -> Counter[int]:
-    """Number of games by number of networks that they met, after the first epochs, when all games begin at once."""
+    """Number of games by number of networks that they met,
+    after the first epochs, when all games begin at once.
+    """
     met: Counter[int] = Counter()
     for epoch in range(EPOCHS):
         for actor in actors:
 
             def count(records: list[GameRecord], _: SelfPlayCounts, epoch: int = epoch) -> None:
-                met.update(epoch - record.network_version + 1 for record in records if epoch >= EPOCHS // 2)
+                met.update(
+                    epoch - record.network_version + 1 for record in records if epoch >= EPOCHS // 2
+                )
 
             share = -(-positions * actor.games // sum(each.games for each in actors))
             actor.play(UniformEvaluator(), positions=share, network_version=epoch, on_games=count)
@@ -70,7 +87,9 @@ def networks_met(actors: list[SelfPlay], positions: int) -> Counter[int]:
 
 @pytest.mark.row("F2")
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_steps_and_learning_rate_are_the_same_on_every_device(experiment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_and_learning_rate_are_the_same_on_every_device(
+    experiment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Steps an epoch follow from positions, reuse and batch, and the rate from the batch."""
     found = {}
     for device in DEVICES:
@@ -86,18 +105,25 @@ def test_steps_and_learning_rate_are_the_same_on_every_device(experiment: str, m
 def test_games_meet_as_many_networks_on_every_device(
     workers: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the batches of cuda (2 groups of 1,024 and more at once before) they met six times as many."""
+    """With the batches of cuda (2 groups of 1,024 and
+    more at once before) they met six times as many.
+    """
     monkeypatch.setattr("hexlit.selfplay.playing.make_player", Here)
     met = {}
     for device in DEVICES:
         config = recipe(device, "board=4", "search.simulations=2", "selfplay.fast_simulations=1")
-        config = replace(config, selfplay=replace(config.selfplay, positions=120, games=40, workers=workers))
+        config = replace(
+            config, selfplay=replace(config.selfplay, positions=120, games=40, workers=workers)
+        )
         made = profile_of(config, device, monkeypatch)
         data = SelfPlayDataModule(config, session_in(tmp_path / device, made))
         actors = data.players.player.actors  # type: ignore[attr-defined]
         assert sum(actor.games for actor in actors) == 40
         met[device] = networks_met(actors, 120)
-    means = {device: sum(n * games for n, games in found.items()) / found.total() for device, found in met.items()}
+    means = {
+        device: sum(n * games for n, games in found.items()) / found.total()
+        for device, found in met.items()
+    }
     assert 1 < means["cpu"] < 3
     for device in ("cuda", "mps"):
         assert means[device] == pytest.approx(means["cpu"], rel=0.1)
@@ -108,9 +134,14 @@ def test_the_settings_of_the_data_reach_the_windows_of_all_boards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hexlit.selfplay.playing.make_player", Here)
-    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: torch.device("cpu"))
+    monkeypatch.setattr(
+        profile, "choose_device", lambda requested, *rank, **how: torch.device("cpu")
+    )
     given = ["board=4", "selfplay.smaller_boards=[3]", "selfplay.games=4", "search.simulations=2"]
     config = recipe("cpu", *given, "data.window=77", "data.search_value_share=0.6")
     data = SelfPlayDataModule(config, session_in(tmp_path, build_profile(config.hardware)))
-    found = {size: (window.size, window.capacity, window.search_value_share) for size, window in data.windows.items()}
+    found = {
+        size: (window.size, window.capacity, window.search_value_share)
+        for size, window in data.windows.items()
+    }
     assert found == {3: (3, 77, 0.6), 4: (4, 77, 0.6)}

@@ -1,8 +1,10 @@
-"""Put first on PYTHONPATH by tests of sweeps: trials become a light stand-in for training, with planted accidents.
+"""Put first on PYTHONPATH by tests of sweeps: trials become a light stand-in for training, with
+planted accidents.
 
 A trial "learns" for `trainer.max_epochs` epochs of STAND_IN_SECONDS each: at epoch e its value is
-1 - |log10(optimizer.lr / 0.01)| * 0.3 - 0.1 / (e + 1), so 0.01 is the best rate. STAND_IN_ACCIDENTS is a JSON object
-from the number of a trial to its accident: exit, kill, memory, memory once, error, hang or grow.
+1 - |log10(optimizer.lr / 0.01)| * 0.3 - 0.1 / (e + 1), so 0.01 is the best rate. STAND_IN_ACCIDENTS
+is a JSON object from the number of a trial to its accident: exit, kill, memory, memory once, error,
+hang or grow.
 """
 
 import json
@@ -33,11 +35,18 @@ def train_trial(settings: Any, composed: Any, ticket: Any) -> Any:
                 if epoch == 1:
                     happen(accident, settings, folder)
                 time.sleep(seconds)
-                value = 1 - 0.3 * abs(math.log10(settings.optimizer.lr / 0.01)) - 0.1 / (epoch + 1) + number
+                value = (
+                    1
+                    - 0.3 * abs(math.log10(settings.optimizer.lr / 0.01))
+                    - 0.1 / (epoch + 1)
+                    + number
+                )
                 if trial.report(number * epochs + epoch, value) and epoch + 1 < epochs:
                     trial.pruned = True
                     break
-            trial.end_seed({"strength.score": value, "cost.flops": settings.optimizer.lr}, epoch + 1, epochs)
+            trial.end_seed(
+                {"strength.score": value, "cost.flops": settings.optimizer.lr}, epoch + 1, epochs
+            )
             if trial.pruned:
                 break
         trial.note(seconds=seconds)
