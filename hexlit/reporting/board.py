@@ -208,12 +208,15 @@ def move_names(record: GameRecord) -> list[str]:
 
 def step_game(record: GameRecord, title: str) -> StepGame:
     """The game of `record` under `title`, with its searches' values where it has them."""
-    size, moves, notes = record.size, record.moves.tolist(), {}
+    moves = record.moves.tolist()
+    notes = {}
     for ply in range(1, len(moves) + 1):
         if ply <= record.opening:
             notes[ply] = "drawn at random"
         elif ply <= len(record.values) and record.simulations[ply - 1] > 0:
-            value, simulations = float(record.values[ply - 1]), int(record.simulations[ply - 1])
+            value = float(record.values[ply - 1])
+            simulations = int(record.simulations[ply - 1])
             notes[ply] = f"value {value:+.2f} for the player to move, {simulations} simulations"
-    cells, swapped = stone_cells(moves, size), record.swap and size**2 in moves[1:2]
+    cells = stone_cells(moves, record.size)
+    swapped = record.swap and moves[1:2] == [record.size**2]
     return StepGame(title, cells, move_names(record), swapped, result_of(record), notes)

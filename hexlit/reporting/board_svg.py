@@ -83,9 +83,17 @@ def moves_svg(
     After a swap the number 1 stays on the cell of the first stone until another stone takes it.
     """
     cells = stone_cells(moves, size)
-    notes = {cell: CellNote(str(ply + 1), italic=ply < opening) for ply, cell in enumerate(cells)}
-    board, last = GameBoard(size, swap=True, moves=moves), cells[-1] if cells else None
-    return board_svg(board.cells, size, notes=notes, last=last, title=title, caption=caption)
+    notes = {}
+    for ply, cell in enumerate(cells):
+        notes[cell] = CellNote(str(ply + 1), italic=ply < opening)
+    return board_svg(
+        GameBoard(size, swap=True, moves=moves).cells,
+        size,
+        notes=notes,
+        last=cells[-1] if cells else None,
+        title=title,
+        caption=caption,
+    )
 
 
 def game_svg(shown: ShownGame) -> str:
@@ -190,12 +198,20 @@ def tree_svg(root: DrawnNode, *, title: str = "", caption: str = "") -> str:
     """The picture of the tree, a complete SVG document; the root is at the top."""
     spots: list[dict[str, Any]] = []
     leaves = _place(root, None, 0, spots)
-    width = max(80 + _ACROSS * leaves, _NARROWEST, 24 + 8.5 * len(title), 24 + 6.8 * len(caption))
-    height, shift = max(spot["y"] for spot in spots) + 130, (width - _ACROSS * leaves) / 2
-    words: dict[str, Any] = {"title": title, "caption": caption, "good": GOOD, "bad": BAD}
-    values = [format_hundredths(spot["node"].value) for spot in spots]
+    tree_width = _ACROSS * leaves
+    text_width = 24 + max(8.5 * len(title), 6.8 * len(caption))
+    width = max(80 + tree_width, _NARROWEST, text_width)
     return filled(
-        "tree.svg", spots=spots, values=values, width=width, height=height, shift=shift, **words
+        "tree.svg",
+        spots=spots,
+        values=[format_hundredths(spot["node"].value) for spot in spots],
+        width=width,
+        height=max(spot["y"] for spot in spots) + 130,
+        shift=(width - tree_width) / 2,
+        title=title,
+        caption=caption,
+        good=GOOD,
+        bad=BAD,
     )
 
 

@@ -31,12 +31,15 @@ def draw_confusion(confusion: Mapping[str, Any]) -> Drawing:
     axes.grid(visible=False)
     shares = counts / np.maximum(1, counts.sum(1, keepdims=True))
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    names = [shorten(name, 24) for name in confusion["classes"]] if size <= NUMBERED else []
+    numbered = size <= NUMBERED
+    names = [shorten(name, 24) for name in confusion["classes"]] if numbered else []
     axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
     axes.set_yticks(range(len(names)), names)
-    for row, column in np.argwhere(counts).tolist() if names else ():
-        colour = "white" if shares[row, column] > 0.5 else INK
-        axes.text(column, row, str(counts[row, column]), ha="center", va="center", color=colour)
+    for row, column in np.argwhere(counts).tolist():
+        if numbered:
+            colour = "white" if shares[row, column] > 0.5 else INK
+            count = str(counts[row, column])
+            axes.text(column, row, count, ha="center", va="center", color=colour)
     axes.set(xlabel="predicted class", ylabel="true class", title="Test set: texts by class")
     return figure
 

@@ -157,7 +157,8 @@ def words_of(metric: str) -> str:
     """A metric in words, such as `validation: comparable loss` for `val.comparable_loss`."""
     group, _, name = metric.partition(".")
     whole = {"train": "training", "val": "validation"}.get(group, group)
-    return ": ".join(filter(None, [whole, name.replace(".", " ").replace("_", " ")]))
+    words = name.replace(".", " ").replace("_", " ")
+    return f"{whole}: {words}" if words else whole
 
 
 def _curves_of(runs: Sequence[ComparedRun], where: str) -> list[Figure]:

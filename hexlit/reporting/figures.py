@@ -3,7 +3,7 @@
 import io
 import math
 from collections.abc import Callable, Iterable, Sequence
-from itertools import cycle
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -162,22 +162,26 @@ def draw_spans(data: Spans) -> Figure:
     lanes = len(data.phases)
     if not lanes:
         return empty_figure("no phase has ended")
-    heights = [0.24 * lanes + 0.3, *[1.15] * len(data.meters)]
-    end = max(begin + length for spans in data.phases.values() for begin, length in spans)
+    heights = [0.24 * lanes + 0.3]
+    heights += [1.15] * len(data.meters)
+    all_spans = chain.from_iterable(data.phases.values())
+    end = max(begin + length for begin, length in all_spans)
     factor, unit = time_unit(end)
     figure = Figure(figsize=(11.0, sum(heights) + 0.7))
-    plots = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[
-        :, 0
-    ]
-    for lane, (spans, colour) in enumerate(zip(data.phases.values(), cycle(COLOURS), strict=False)):
+    grid = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)
+    lanes_axes, *meter_axes = grid[:, 0]
+    for lane, spans in enumerate(data.phases.values()):
         bars = [(begin / factor, max(length, 0.0015 * end) / factor) for begin, length in spans]
-        plots[0].broken_barh(bars, (lane - 0.36, 0.72), color=colour, linewidth=0)
-    plots[0].set(yticks=range(lanes), yticklabels=list(data.phases), ylim=(lanes - 0.5, -0.5))
-    plots[0].grid(axis="y", visible=False)
-    for axes, line in zip(plots[1:], data.meters, strict=True):
-        xs, ys = thinned([x / factor for x, _ in line.points], [y for _, y in line.points])
+        colour = COLOURS[lane % len(COLOURS)]
+        lanes_axes.broken_barh(bars, (lane - 0.36, 0.72), color=colour, linewidth=0)
+    lanes_axes.set(yticks=range(lanes), yticklabels=list(data.phases), ylim=(lanes - 0.5, -0.5))
+    lanes_axes.grid(axis="y", visible=False)
+    for axes, line in zip(meter_axes, data.meters, strict=True):
+        times = [x / factor for x, _ in line.points]
+        values = [y for _, y in line.points]
+        xs, ys = thinned(times, values)
         axes.plot(xs, ys, color=COLOURS[0], lw=1.2)
         axes.fill_between(xs, ys, color=COLOURS[0], alpha=0.15, linewidth=0)
         axes.set(ylim=(0, None), ylabel=shorten(line.name, 24))
-    plots[-1].set_xlabel(f"{unit} since the run began")
+    figure.axes[-1].set_xlabel(f"{unit} since the run began")
     return figure

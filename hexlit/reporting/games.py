@@ -130,13 +130,16 @@ def overview_page(overview: Mapping[str, Any]) -> Page:
 def histogram(counts: Mapping[int, int]) -> Table:
     """Bars of the games by number of moves, a row per class of equal width."""
     low, high = min(counts), max(counts)
-    step = next((step for step in _STEPS if high // step - low // step < _BARS), _STEPS[-1])
+    fitting = [step for step in _STEPS if high // step - low // step < _BARS]
+    step = fitting[0] if fitting else _STEPS[-1]
     classes = dict.fromkeys(range(low // step, high // step + 1), 0)
     for length, count in counts.items():
         classes[length // step] += count
-    rows, most = [], max(classes.values())
+    most = max(classes.values())
+    rows = []
     for number, count in classes.items():
-        name = f"{number * step}" + (f" to {number * step + step - 1}" if step > 1 else "")
+        first = number * step
+        name = f"{first} to {first + step - 1}" if step > 1 else str(first)
         bar = Cell("", count / most, bar=(0.0, count / most, None))
         rows.append([Cell(name, number), cell(count, "count"), bar])
     return table("", ["moves", "games", Column("")], rows, names=0)
@@ -144,14 +147,15 @@ def histogram(counts: Mapping[int, int]) -> Table:
 
 def _tallies(tallies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Section]:
     """A line per reason: its count, and the place of the first case in full."""
-
-    def line(reason: str, entry: Mapping[str, Any]) -> str:
-        return f"{format_count(entry['count'])}  {reason}" + (
-            f", such as {entry['place']}" if entry["place"] else ""
-        )
-
-    lines = {title: [line(*entry) for entry in tally.items()] for title, tally in tallies.items()}
-    return [Section(title, [Notes(its, "command")]) for title, its in lines.items() if its]
+    sections = []
+    for title, tally in tallies.items():
+        lines = []
+        for reason, entry in tally.items():
+            example = f", such as {entry['place']}" if entry["place"] else ""
+            lines.append(f"{format_count(entry['count'])}  {reason}{example}")
+        if lines:
+            sections.append(Section(title, [Notes(lines, "command")]))
+    return sections
 
 
 def puzzles_page(document: Mapping[str, Any], target: str) -> Page:

@@ -20,9 +20,15 @@ from hexlit.reporting.page import Block, Boards, Figure, Figures, GameViewer, Pa
 def render(page: Page) -> str:
     """The page as HTML; its sections have different titles."""
     script = _resource("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    own: dict[str, Any] = {"style": _resource("page.css"), "script": script, "digest": digest}
-    return filled("page.html", page=page, block_html=_block, **own)
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return filled(
+        "page.html",
+        page=page,
+        block_html=_block,
+        style=_resource("page.css"),
+        script=script,
+        digest=base64.b64encode(digest).decode("ascii"),
+    )
 
 
 def notebook(page: Page, *, rows: int | None = None) -> str:

@@ -147,8 +147,13 @@ def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
     """The values as a small curve from 0 to `top`,
     or to the largest of them; a blank for a missing value.
     """
-    highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
-    shares = [None if value is None else min(1.0, max(0.0, value / highest)) for value in values]
-    return "".join(
-        " " if share is None else _HEIGHTS[round(share * (len(_HEIGHTS) - 1))] for share in shares
-    )
+    known = [value for value in values if value is not None]
+    highest = top or max(known, default=0.0) or 1.0
+    signs = []
+    for value in values:
+        if value is None:
+            signs.append(" ")
+            continue
+        share = min(1.0, max(0.0, value / highest))
+        signs.append(_HEIGHTS[round(share * (len(_HEIGHTS) - 1))])
+    return "".join(signs)

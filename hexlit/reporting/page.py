@@ -219,7 +219,9 @@ def plot(
     name: str, title: str, lines: Mapping[str, Points], *, dashed: Sequence[str] = (), **look: Any
 ) -> Figure:
     """A chart of `lines` by name, each its x and its y; `look` are further fields of `Chart`."""
-    drawn = [ChartLine(label, xs, ys, dashed=label in dashed) for label, (xs, ys) in lines.items()]
+    drawn = []
+    for label, (xs, ys) in lines.items():
+        drawn.append(ChartLine(label, xs, ys, dashed=label in dashed))
     return Figure(name, title, Chart(drawn, **look))
 
 

@@ -182,7 +182,12 @@ def rates_of(files: RunFiles) -> Rates:
 
 def validation_section(summary: Mapping[str, Any]) -> list[Section]:
     """The figures on validation data, and their epoch; empty without any."""
-    figures, best = summary.get("val") or {}, (summary.get("best") or {}).get("epoch")
+    figures = summary.get("val") or {}
+    if not figures:
+        return []
+    best = summary.get("best") or {}
+    title = "Validation"
+    if best.get("epoch") is not None:
+        title += f" after epoch {best['epoch']}, the best"
     entries = [(name.replace("_", " "), shown(value)) for name, value in figures.items()]
-    title = "Validation" if best is None else f"Validation after epoch {best}, the best"
-    return [Section(title, [Facts(entries)])] if entries else []
+    return [Section(title, [Facts(entries)])]

@@ -21,6 +21,8 @@ from hexlit.reporting.quantities import format_duration, format_rate, shown, tim
 SECONDS_BETWEEN_LINES = 10.0
 GAP = 2
 """Blanks between two columns."""
+NARROWEST_BAR, WIDEST_BAR = 6, 28
+"""Characters of a bar; where there is less room it is left out."""
 
 
 def is_screen(console: Console) -> bool:
@@ -46,18 +48,32 @@ def bars_table(bars: Sequence[Bar], width: int) -> Table:
     """The bars below one another. They shrink on a narrow terminal,
     then the facts take several lines.
     """
-    lines = [(bar.name, bar.amount, " · ".join(filter(None, bar.facts))) for bar in bars]
-    room = min(28, width - sum(max(map(len, column)) + GAP for column in zip(*lines, strict=True)))
+    names = [bar.name for bar in bars]
+    amounts = [bar.amount for bar in bars]
+    facts = [" · ".join(filter(None, bar.facts)) for bar in bars]
+    taken = sum(max(map(len, column)) + GAP for column in (names, amounts, facts))
+    bar_width = min(WIDEST_BAR, width - taken)
     table = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-    for (name, amount, text), (_, share, _, _, colour) in zip(lines, bars, strict=True):
-        look: dict[str, Any] = {
-            f"{when}_style": colour for when in ("complete", "finished", "pulse")
-        }
-        bar = [
-            ProgressBar(None if share is None else 1.0, share or 0.0, room, share is None, **look)
-        ] * (room >= 6)
-        table.add_row(Text(name, "bold"), *bar, Text(amount), Text(text, "cyan", overflow="fold"))
+    for bar, text in zip(bars, facts, strict=True):
+        cells: list[RenderableType] = [Text(bar.name, "bold")]
+        if bar_width >= NARROWEST_BAR:
+            cells.append(drawn_bar(bar, bar_width))
+        table.add_row(*cells, Text(bar.amount), Text(text, "cyan", overflow="fold"))
     return table
+
+
+def drawn_bar(bar: Bar, width: int) -> ProgressBar:
+    """The bar alone; it moves where its share is not known."""
+    moves = bar.share is None
+    return ProgressBar(
+        total=None if moves else 1.0,
+        completed=bar.share or 0.0,
+        width=width,
+        pulse=moves,
+        complete_style=bar.colour,
+        finished_style=bar.colour,
+        pulse_style=bar.colour,
+    )
 
 
 @contextmanager

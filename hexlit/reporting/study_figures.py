@@ -92,8 +92,9 @@ def _star(
 def best_so_far(target: Data, last: int) -> tuple[list[float], list[float]]:
     """The best value up to each trial, drawn on to trial `last`."""
     numbers = sorted(target["values"])
-    pick = min if target["direction"] == "minimize" else max
-    best = list(accumulate((target["values"][number] for number in numbers), pick))
+    values = [target["values"][number] for number in numbers]
+    better = min if target["direction"] == "minimize" else max
+    best = list(accumulate(values, better))
     return [*numbers, last], [*best, best[-1]]
 
 

@@ -95,11 +95,17 @@ def sweep_page(
 
 def next_lines(document: Mapping[str, Any]) -> list[str]:
     """The report of an ended sweep, and the command that trains its best trial in full."""
+    if document["best"] is None or document["state"] == "running":
+        return []
     folder = Path(document["folder"])
-    report, train = folder / "report.html", shlex.join(["hexlit", "train", f"+best={folder}"])
-    lines = {report: f"Its report: {report}", folder / "best.yaml": f"To train it in full: {train}"}
-    ended = document["best"] is not None and document["state"] != "running"
-    return [line for path, line in lines.items() if ended and path.exists()]
+    lines = []
+    report = folder / "report.html"
+    if report.exists():
+        lines.append(f"Its report: {report}")
+    if (folder / "best.yaml").exists():
+        train = shlex.join(["hexlit", "train", f"+best={folder}"])
+        lines.append(f"To train it in full: {train}")
+    return lines
 
 
 def made_by(document: Mapping[str, Any]) -> str:
@@ -319,18 +325,19 @@ class SweepDisplay(LiveDisplay):
         document, width = self._document, self.console.width - 4
         if not document:
             return self.framed(self._title, Text("reading", "dim"))
-        progress, trials = document["progress"], document["trials"]
+        progress = document["progress"]
         share = progress["of"] and min(1.0, progress["done"] / progress["of"])
-        bars = bars_table(
-            [Bar("trials", share, f"{progress['done']}", [progress_line(document)])], width
-        )
-        running = [trial for trial in trials if trial["state"] == "running"]
-        ended = {**document, "trials": [trial for trial in trials if trial["state"] != "running"]}
-        tables: list[tuple[Table, int | None]] = [(running_table(running), None)] if running else []
-        tables += [(leaderboard(ended, {}, together=True), _LIVE_ROWS)] if ended["trials"] else []
-        drawn = [part for one, rows in tables for part in (Text(), table_for(one, width, rows))]
-        problems = (Text(problem, "red") for problem in document["problems"])
-        return self.framed(self._title, bars, Text(best_line(document)), *drawn, *problems)
+        bar = Bar("trials", share, f"{progress['done']}", [progress_line(document)])
+        parts: list[RenderableType] = [bars_table([bar], width), Text(best_line(document))]
+        running = [trial for trial in document["trials"] if trial["state"] == "running"]
+        if running:
+            parts += [Text(), table_for(running_table(running), width)]
+        ended = [trial for trial in document["trials"] if trial["state"] != "running"]
+        if ended:
+            ranking = leaderboard({**document, "trials": ended}, {}, together=True)
+            parts += [Text(), table_for(ranking, width, _LIVE_ROWS)]
+        parts += [Text(problem, "red") for problem in document["problems"]]
+        return self.framed(self._title, *parts)
 
 
 def progress_line(document: Mapping[str, Any]) -> str:
