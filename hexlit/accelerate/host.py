@@ -88,10 +88,12 @@ def processor_identity() -> str:
     """
     model, flags = platform.processor() or platform.machine(), ""
     with contextlib.suppress(OSError):
-        lines = [line.partition(":") for line in CPU_FILE.read_text(encoding="utf-8").splitlines()]
-        result = {name.strip().lower(): value.strip() for name, _, value in reversed(lines)}
-        model = result.get("model name", model)
-        flags = result.get("flags", result.get("features", ""))
+        entries = {}
+        for line in reversed(CPU_FILE.read_text(encoding="utf-8").splitlines()):
+            name, _, value = line.partition(":")
+            entries[name.strip().lower()] = value.strip()
+        model = entries.get("model name", model)
+        flags = entries.get("flags", entries.get("features", ""))
     digest = hashlib.sha256(" ".join(sorted(flags.split())).encode()).hexdigest()[:8]
     return f"{model} {digest}"
 

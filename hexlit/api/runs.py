@@ -429,6 +429,7 @@ def _folder_of(argv: list[str]) -> Path:
     """The folder of the sweep, as the command would choose it."""
     single = [argument for argument in argv if not is_sweep(argument)]
     hydra = composed_with_hydra("train", single, prepare=whole_arguments).hydra
-    folder, study = Path(str(hydra.sweep.dir)).absolute(), hydra.sweeper.get("study_name")
-    named = study is None or any(argument.startswith("hydra.sweep.dir=") for argument in argv)
-    return folder if named else folder.parent / str(study)
+    folder = Path(str(hydra.sweep.dir)).absolute()
+    study = hydra.sweeper.get("study_name")
+    is_named = any(argument.startswith("hydra.sweep.dir=") for argument in argv)
+    return folder if is_named or study is None else folder.parent / str(study)

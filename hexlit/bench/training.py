@@ -156,9 +156,10 @@ def batches_of(size: int, batch: int) -> list[Positions]:
     """
     planes = torch.from_numpy(random_planes(BATCHES * batch, size))
     free = (planes[:, 0] + planes[:, 1] == 0).flatten(1).float()
-    value = torch.rand(BATCHES * batch, generator=torch.Generator().manual_seed(0)) * 2 - 1
-    whole = (planes, free / free.sum(1, keepdim=True).clamp(min=1), value)
-    return list(parts_of(whole, batch))
+    policy = free / free.sum(1, keepdim=True).clamp(min=1)
+    generator = torch.Generator().manual_seed(0)
+    value = torch.rand(BATCHES * batch, generator=generator) * 2 - 1
+    return list(parts_of((planes, policy, value), batch))
 
 
 def measure_train(subject: Subject) -> Outcome:

@@ -119,9 +119,8 @@ class Pace:
             if one["processes"] == 1
         )
         counts, rates = zip(*rows, strict=True)
-        return float(
-            min(1.0, games / counts[0]) * np.interp(math.log(games), np.log(counts), rates)
-        )
+        share_of_games = min(1.0, games / counts[0])
+        return float(share_of_games * np.interp(math.log(games), np.log(counts), rates))
 
     def speed(self, busy: float) -> float:
         """Speed of each of `busy` busy threads of the machine, as a share of that of a single one.
@@ -130,8 +129,9 @@ class Pace:
         was measured; the speed falls evenly up to that number.
         """
         most = max(self.actors, key=lambda actor: actor["processes"])
-        least = most["positions_per_second"] / most["processes"] / self.alone(most["games"])
-        return float(np.interp(busy, (1, most["processes"]), (1.0, least)))
+        rate_of_each = most["positions_per_second"] / most["processes"]
+        slowest = rate_of_each / self.alone(most["games"])
+        return float(np.interp(busy, (1, most["processes"]), (1.0, slowest)))
 
     def games_of_a_share(self, positions: float) -> float:
         """Mean number of whole games until one process has its share of the positions.

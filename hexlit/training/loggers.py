@@ -50,9 +50,12 @@ class MetricsCsv(Checkpoint):
         None for the latest with some; empty without validation.
         """
         for row in reversed(self.table.rows):
-            names = [name for name, value in row.items() if name.startswith("val.") and value != ""]
-            if names and epoch in (None, row["epoch"]):
-                return {name.removeprefix("val."): float(row[name]) for name in names}
+            measured = {}
+            for name, value in row.items():
+                if name.startswith("val.") and value != "":
+                    measured[name.removeprefix("val.")] = float(value)
+            if measured and epoch in (None, row["epoch"]):
+                return measured
         return {}
 
     def columns(self) -> dict[str, list[float]]:
@@ -103,9 +106,13 @@ class WandbRows(Logger):
 
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Add numbers to the row of `metrics["epoch"]`."""
-        row = {self._named(dotted(name)): value for name, value in metrics.items()}
+        row: dict[str, Any] = {}
+        for name, value in metrics.items():
+            row[self._named(dotted(name))] = value
         epoch = int(row[EPOCH])
-        self.tracked.log(row | {EPOCH: epoch, self._named("step"): step}, epoch)
+        row[EPOCH] = epoch
+        row[self._named("step")] = step
+        self.tracked.log(row, epoch)
 
     def phase_started(self, phase: Phase) -> None:
         if self._epoch is not None and phase.epoch > self._epoch:

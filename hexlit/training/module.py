@@ -211,11 +211,13 @@ class TrainedModule(L.LightningModule):
         weights and statistics stay unchanged.
         """
         count = whole_size(self, batch)
+        parts = list(parts_of(batch, self.micro_batch)) if self.ranks.has_part(count) else []
         means: dict[str, Any] = {}
-        for part in parts_of(batch, self.micro_batch) if self.ranks.has_part(count) else ():
+        for part in parts:
             output = self.output(part)
             share = batch_size(part) / count
-            for name, value in (self.losses(output, part) | self.measures(output, part)).items():
+            figures = self.losses(output, part) | self.measures(output, part)
+            for name, value in figures.items():
                 means[name] = means.get(name, 0.0) + value * share
         if self.ranks.several:
             of_ranks = all_gather({name: float(value) for name, value in means.items()})

@@ -30,8 +30,9 @@ class FlatParameters:
     def __init__(self, net: nn.Module, *, by_parameter: bool = False) -> None:
         """Move the parameters of `net`, which stays on its device from now on."""
         trained = [p for p in net.parameters() if p.requires_grad]
-        parts = [p for p in trained if p.ndim > 1], [p for p in trained if p.ndim <= 1]
-        self.parts = [part for part in parts if part]
+        matrices = [p for p in trained if p.ndim > 1]
+        vectors = [p for p in trained if p.ndim <= 1]
+        self.parts = [part for part in (matrices, vectors) if part]
         self.flat = [_joined(part) for part in self.parts]
         self._by_parameter = by_parameter
         self.groups = []
@@ -58,26 +59,28 @@ class FlatParameters:
     def _pieces(self, flat: Tensor, part: Sequence[Tensor]) -> list[Tensor]:
         if not self._by_parameter:
             return [flat]
-        pieces = zip(torch.split(flat, [p.numel() for p in part]), part, strict=True)
-        return [piece.view(len(p), -1) if p.ndim > 1 else piece.view_as(p) for piece, p in pieces]
+        pieces = []
+        for piece, parameter in zip(
+            torch.split(flat, [p.numel() for p in part]), part, strict=True
+        ):
+            is_matrix = parameter.ndim > 1
+            pieces.append(piece.view(len(parameter), -1) if is_matrix else piece.view_as(parameter))
+        return pieces
 
     def split_state(self, saved: dict[str, Any]) -> dict[str, Any]:
         """The state of an optimizer of the flat tensors,
         by parameter, as views: it then suits any memory layout.
         """
-        state, groups = dict[int, Any](), []
+        state: dict[int, Any] = {}
+        groups = []
         for number, (part, group) in enumerate(zip(self.parts, saved["param_groups"], strict=True)):
-            joined = saved["state"].get(number, {}).items()
-            pieces = {
-                name: [value] * len(part) if name == "step" else _views(value, part)
-                for name, value in joined
-            }
-            numbers = range(len(state), len(state) + len(part))
-            groups.append({**group, "params": list(numbers)})
-            state |= {
-                place: {name: own[at] for name, own in pieces.items()}
-                for at, place in enumerate(numbers)
-            }
+            pieces = {}
+            for name, value in saved["state"].get(number, {}).items():
+                pieces[name] = [value] * len(part) if name == "step" else _views(value, part)
+            first = len(state)
+            groups.append({**group, "params": list(range(first, first + len(part)))})
+            for at in range(len(part)):
+                state[first + at] = {name: values[at] for name, values in pieces.items()}
         return {"state": state, "param_groups": groups}
 
     def join_state(self, saved: dict[str, Any], fused: bool | None) -> dict[str, Any]:
@@ -285,11 +288,12 @@ class RunningAverage(nn.Module):
     def follow(self, net: nn.Module, parameters: FlatParameters) -> None:
         """Average `net`, whose `parameters` are flat, from now on; both stay on their device."""
         self._begun = bool(self.n_averaged)
-        own, other = FlatParameters(self.module).flat, parameters.flat
-        buffers = list(zip(self.module.buffers(), net.buffers(), strict=True))
-        floats = [pair for pair in buffers if pair[0].is_floating_point()]
-        self._floats = list(zip(*zip(own, other, strict=True), *floats, strict=True))
-        self._others = [pair for pair in buffers if not pair[0].is_floating_point()]
+        pairs = list(zip(FlatParameters(self.module).flat, parameters.flat, strict=True))
+        self._others: list[tuple[Tensor, Tensor]] = []
+        for averaged, current in zip(self.module.buffers(), net.buffers(), strict=True):
+            same_kind = pairs if averaged.is_floating_point() else self._others
+            same_kind.append((averaged, current))
+        self._floats = [list(tensors) for tensors in zip(*pairs, strict=True)]
 
     @torch.no_grad()
     def update(self) -> None:

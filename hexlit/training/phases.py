@@ -108,10 +108,11 @@ class PhaseTotals:
 
     def as_dict(self, units: Sequence[str]) -> dict[str, float | int | str | None]:
         """Every number, and every count and rate of `units`, by column."""
+        times = {name: getattr(self, name) for name in TIMES}
         counts = {unit: self.counts.get(unit) for unit in units}
         rates = {unit + PER_SECOND: self.rate(unit) for unit in units}
-        first, last = ({name: getattr(self, name) for name in names} for names in (TIMES, DEVICE))
-        return {**first, **counts, **rates, **last}
+        device = {name: getattr(self, name) for name in DEVICE}
+        return {**times, **counts, **rates, **device}
 
     def read_device(self, gauge: DeviceGauge | None, started: float) -> None:
         """Read the device over the whole of this phase, since `started` on `time.monotonic()`."""

@@ -153,16 +153,18 @@ def split_texts(source: LabelledTexts, config: TextDataConfig) -> Splits:
 
 
 def _by_class(rows: Rows, labels: NDArray[np.str_], config: TextDataConfig) -> dict[str, Rows]:
+    """Each split's share of every class, at least one text of it."""
+    test_share = 1 - config.train_share - config.validation_share
     parts: dict[str, list[Rows]] = {name: [] for name in SPLITS}
-    for own in _classes(rows, labels, config.split_seed, 0):
-        test_share = 1 - config.train_share - config.validation_share
-        validation = max(1, round(config.validation_share * len(own)))
-        test = max(1, min(round(test_share * len(own)), len(own) - validation - 1))
-        validation = min(validation, len(own) - test - 1)
-        edges = [len(own) - validation - test, len(own) - test]
-        for split, part in zip(SPLITS, np.split(own, edges), strict=True):
+    for of_class in _classes(rows, labels, config.split_seed, 0):
+        count = len(of_class)
+        validation = max(1, round(config.validation_share * count))
+        test = max(1, min(round(test_share * count), count - validation - 1))
+        validation = min(validation, count - test - 1)
+        edges = [count - validation - test, count - test]
+        for split, part in zip(SPLITS, np.split(of_class, edges), strict=True):
             parts[split].append(part)
-    return {split: np.sort(np.concatenate(own)) for split, own in parts.items()}
+    return {split: np.sort(np.concatenate(classes)) for split, classes in parts.items()}
 
 
 def _classes(rows: Rows, labels: NDArray[np.str_], seed: int, purpose: int) -> list[Rows]:
@@ -264,8 +266,10 @@ class PaddedTexts(Dataset[TextBatch]):
         """The texts number `rows`, each padded to the longest of them."""
         texts = [torch.from_numpy(self.texts[row]) for row in rows]
         tokens = pad_sequence(texts, batch_first=True, padding_value=self._pad).long()
-        mask = torch.arange(tokens.shape[1]) < torch.from_numpy(self.lengths[rows])[:, None]
-        return TextBatch(tokens, mask, torch.from_numpy(self.labels[rows]), torch.tensor(rows))
+        lengths = torch.from_numpy(self.lengths[rows])
+        mask = torch.arange(tokens.shape[1]) < lengths[:, None]
+        labels = torch.from_numpy(self.labels[rows])
+        return TextBatch(tokens, mask, labels, torch.tensor(rows))
 
     def in_order(self, batch: int) -> list[list[int]]:
         """The numbers of all texts in batches of `batch`, the longest texts first."""

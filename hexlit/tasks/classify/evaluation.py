@@ -58,8 +58,10 @@ def load_classifier(path: Path) -> LoadedClassifier:
 
     def make(settings: dict[str, Any], state: dict[str, Tensor]) -> LoadedClassifier:
         check_packages(settings["encoder"] is not None)
-        tokens, classes = TextTokens(**settings["tokens"]), list(settings["classes"])
-        net = net_of(TextNetConfig(**settings["net"]), tokens, len(classes), settings["encoder"])
+        config = TextNetConfig(**settings["net"])
+        tokens = TextTokens(**settings["tokens"])
+        classes = list(settings["classes"])
+        net = net_of(config, tokens, len(classes), settings["encoder"])
         net.load_state_dict(state)
         return LoadedClassifier(net.eval(), tokens, classes, str(settings["column"]))
 

@@ -312,23 +312,22 @@ class WindowTable:
         nothing is filled across the `cuts` between splits.
         """
         values, self.filled = carried_forward(grid.values, spec.max_gap, cuts)
+        mean, std = np.array(spec.mean), np.array(spec.std)
+        targets = len(spec.targets)
         known = np.isfinite(grid.values)
         self.has_input = np.all(known | self.filled, axis=2)
-        self.has_target = np.all(known[:, :, : len(spec.targets)], axis=2)
+        self.has_target = np.all(known[:, :, :targets], axis=2)
         self.spec = spec
         self.steps = grid.steps
-        scaled = np.nan_to_num((values - np.array(spec.mean)) / np.array(spec.std))
+        scaled = np.nan_to_num((values - mean) / std)
         beyond = np.arange(grid.steps + max(spec.horizons), dtype=np.int64)
         calendar = calendar_features(grid.times(beyond), spec.timezone, spec.calendar)
-        of_past = np.broadcast_to(
-            calendar[None, : grid.steps], (len(grid.series), grid.steps, calendar.shape[1])
-        )
+        calendar_shape = len(grid.series), grid.steps, calendar.shape[1]
+        of_past = np.broadcast_to(calendar[: grid.steps], calendar_shape)
         inputs = np.concatenate([scaled, self.filled, of_past], 2).astype(np.float32)
         self._inputs = torch.from_numpy(inputs.reshape(-1, inputs.shape[2]))
-        truth = (
-            grid.values[:, :, : len(spec.targets)] - np.array(spec.mean)[: len(spec.targets)]
-        ) / spec.target_std
-        self._truth = torch.from_numpy(truth.astype(np.float32).reshape(-1, len(spec.targets)))
+        truth = (grid.values[:, :, :targets] - mean[:targets]) / spec.target_std
+        self._truth = torch.from_numpy(truth.astype(np.float32).reshape(-1, targets))
         self._calendar = torch.from_numpy(calendar)
         self.statics = torch.tensor(spec.statics, dtype=torch.float32).reshape(len(spec.series), -1)
         self._past = torch.arange(1 - spec.history, 1)

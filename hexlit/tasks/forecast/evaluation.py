@@ -115,9 +115,11 @@ def forecasts_of(
 def forecast_batch(net: ForecastNet, batch: ForecastBatch) -> Tensor:
     """Scaled forecasts `[B, P, T]` of `net`, on the CPU and without dropout."""
     with evaluating(net) as device:
-        return torch.cat(
-            [net(*(one.to(device) for one in part[:4])).cpu() for part in parts_of(batch, AT_ONCE)]
-        )
+        forecasts = []
+        for part in parts_of(batch, AT_ONCE):
+            inputs = [tensor.to(device) for tensor in part[:4]]
+            forecasts.append(net(*inputs).cpu())
+        return torch.cat(forecasts)
 
 
 def fit_ridge(data: ForecastDataModule) -> NDArray[np.float64]:
@@ -128,14 +130,22 @@ def fit_ridge(data: ForecastDataModule) -> NDArray[np.float64]:
     equations. The target is the change from the last known value, so a large penalty leads to
     persistence.
     """
-    (design, change), (judged, truth) = (
-        (_design(batch, data.spec), (batch.target - _last(batch)).flatten(1).double().numpy())
-        for batch in (data.windows["train"][:], data.windows["validation"][:])
-    )
+    train, validation = data.windows["train"][:], data.windows["validation"][:]
+    design, change = _design(train, data.spec), _change(train)
+    judged, truth = _design(validation, data.spec), _change(validation)
     gram, right = design.T @ design, design.T @ change
-    penalised = np.diag([1.0] * (len(gram) - 1) + [0.0])  # not the bias
-    fitted = [np.linalg.solve(gram + penalty * penalised, right) for penalty in PENALTIES]
+    penalised = np.eye(len(gram))
+    penalised[-1, -1] = 0.0  # the bias
+    fitted: list[NDArray[np.float64]] = []
+    for penalty in PENALTIES:
+        fitted.append(np.linalg.solve(gram + penalty * penalised, right).astype(np.float64))
     return min(fitted, key=lambda weights: float(np.abs(judged @ weights - truth).sum()))
+
+
+def _change(batch: ForecastBatch) -> NDArray[np.float64]:
+    """The targets' differences to their last known values, `[B, P * T]`."""
+    change: NDArray[np.float64] = (batch.target - _last(batch)).flatten(1).double().numpy()
+    return change
 
 
 def _design(batch: ForecastBatch, spec: WindowSpec) -> NDArray[np.float64]:

@@ -369,14 +369,16 @@ class ForecastModule(SupervisedModule):
 
     def measures(self, output: Tensor, batch: ForecastBatch) -> dict[str, Tensor]:
         """Mean absolute error in units; forecasts are kept for measures over the whole epoch."""
-        spec = self.spec
-        self._judged.append(
-            (batch.target, output.float(), *naive_forecasts(batch.history, spec).values())
-        )
-        std = torch.tensor(spec.target_std, device=output.device)
-        mae = (output.float() - batch.target).abs().mean((0, 1)) * std
-        by_target = dict(zip(spec.targets, mae, strict=True)) if len(spec.targets) > 1 else {}
-        return {"mae": mae.mean(), **{f"mae_{name}": value for name, value in by_target.items()}}
+        forecast, targets = output.float(), self.spec.targets
+        naive = naive_forecasts(batch.history, self.spec)
+        self._judged.append((batch.target, forecast, *naive.values()))
+        std = torch.tensor(self.spec.target_std, device=output.device)
+        mae = (forecast - batch.target).abs().mean((0, 1)) * std
+        result = {"mae": mae.mean()}
+        if len(targets) > 1:
+            for name, value in zip(targets, mae, strict=True):
+                result[f"mae_{name}"] = value
+        return result
 
     def on_validation_epoch_end(self) -> None:
         """Log RMSE, R² and the skill over the naive forecasts,
