@@ -10,7 +10,6 @@ import pytest
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.errors import UsageError
-from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.tasks.classify.config import TextDataConfig, TextNetConfig
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig
 from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
@@ -108,16 +107,6 @@ from hexlit.training.config import TrainerConfig
             AcceleratorConfig,
             {"cudnn_benchmark": True, "deterministic": True},
             "accelerator.cudnn_benchmark=true: .* accelerator.deterministic=true",
-        ),
-        (
-            SelfPlayConfig,
-            {"devices": "others", "workers": 0},
-            "selfplay.devices=others: needs processes on this",
-        ),
-        (
-            SelfPlayConfig,
-            {"devices": "others", "where": "ray"},
-            "selfplay.devices=others: needs processes on this",
         ),
         (WandbConfig, {"project": "a/b"}, "logger.wandb.project='a/b': a name without any of"),
         *(

@@ -84,11 +84,6 @@ class DeviceProfile:
     threads: int
     """CPU threads of torch and of all other computations."""
 
-    others: tuple[torch.device, ...] = ()
-    """Visible devices of the same type without training by the run;
-    with several ranks, this rank's share.
-    """
-
     def share(self, workers: int, *, beside: bool = False) -> "DeviceProfile":
         """The part of each of `workers` processes (0 counts as one), with at least one thread.
 
@@ -98,12 +93,11 @@ class DeviceProfile:
             self, threads=max(1, min(self.threads // max(1, workers), self.threads - beside))
         )
 
-    def on(self, device: torch.device, share: float) -> "DeviceProfile":
-        """The same on another `device` of this type,
-        with this `share` of the memory cap; others have the rest.
-        """
-        cap = None if self.memory_cap is None else self.memory_cap * share
-        return replace(self, device=device, memory_cap=cap)
+    def with_memory_share(self, share: float) -> "DeviceProfile":
+        """The same with this `share` of the memory cap."""
+        if self.memory_cap is None:
+            return self
+        return replace(self, memory_cap=self.memory_cap * share)
 
     def apply(self) -> None:
         """Apply the settings that torch keeps for the whole process.
@@ -237,19 +231,17 @@ def profile_on(
         name: value for name in filled if (value := getattr(config, name)) not in (None, "auto")
     }
     filled["prefetch"] = filled["prefetch"] if workers else None
-    devices, others = _devices_and_others(device, place)
     winograd = config.inference == "winograd"
     profile = DeviceProfile(
         config=config,
         device=device,
-        devices=devices,
+        devices=_training_devices(device, place),
         precision=precision,
         inference_dtype=torch.float32
         if winograd
         else inference_dtype(config.inference_precision, device),
         micro_batch=min(filled["train_batch"], config.micro_batch or filled["train_batch"]),
         threads=config.threads or place.threads(usable_cores()),
-        others=others,
         **filled,
     )
     _refuse_unsupported(profile, place)
@@ -274,23 +266,16 @@ def every_profile(
     return result
 
 
-def _devices_and_others(
-    device: torch.device, place: Ranks
-) -> tuple[int | list[int], tuple[torch.device, ...]]:
-    """The devices of this machine that train together, and this rank's share of its other cuda
-    devices.
+def _training_devices(device: torch.device, place: Ranks) -> int | list[int]:
+    """The devices of this machine that train together.
 
-    Only those count that this process sees. Lightning gives each rank its own of the first. The
-    others are divided up; if a rank would get none, nobody gets one.
+    Only those count that this process sees. Lightning gives each rank its own of them.
     """
     if device.type != "cuda":
-        return place.local_size, ()
-    together = place.several and not _sees_own_card(place)
-    trains = list(range(place.local_size)) if together else [device.index or 0]
-    free = [other for other in cuda_devices() if other.index not in trains]
-    return trains, tuple(free[place.local_rank :: place.local_size]) if len(
-        free
-    ) >= place.local_size else ()
+        return place.local_size
+    if place.several and not _sees_own_card(place):
+        return list(range(place.local_size))
+    return [device.index or 0]
 
 
 def _sees_own_card(place: Ranks) -> bool:

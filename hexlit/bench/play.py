@@ -28,10 +28,9 @@ from hexlit.hex.solver import ExactSolver
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.search import TreeSearch
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
-from hexlit.selfplay.cluster import RayPlayers
-from hexlit.selfplay.hosts import HostMaker, elsewhere_from, weights_of
-from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.players import PlayerSettings, RoundRequest, SelfPlayer, make_player
+from hexlit.selfplay.cluster import RayPool
+from hexlit.selfplay.placement import HostMaker, placement_of, remote_settings, weights_of
+from hexlit.selfplay.workers import PlayerSettings, RoundRequest, SelfPlayer, make_player
 
 PLIES = {2: 1, 3: 2, 4: 4, 5: 4, 6: 6, 7: 8, 8: 16}
 """Random stones on the solved positions, by size of the board."""
@@ -264,11 +263,11 @@ def measure_actors(subject: Subject) -> Outcome:
         UsageError: there is no such cluster.
     """
     cluster, actors = subject.config.ray, []
-    there = elsewhere_from(subject.config.accelerator, cluster.device, cluster.threads)
+    there = remote_settings(subject.config.accelerator, cluster.device, cluster.threads)
     here = replace(subject.profile, threads=cluster.threads)
     workers = [_measure_workers(subject, count, here) for count in COUNTS]
     for count in COUNTS:  # after all workers: no process starts in one that was in a cluster
-        with closing(RayPlayers(_workplace(subject, count, there), count, cluster)) as players:
+        with closing(RayPool(_workplace(subject, count, there), count, cluster)) as players:
             players.prepare()
             on = {"device": cluster.device, "threads": cluster.threads * count}
             actors.append(_measure_player(subject, players, count, "actor", **on))

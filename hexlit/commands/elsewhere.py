@@ -19,7 +19,7 @@ from hexlit.commands.players import Evaluators, PlayerFactory, applied
 from hexlit.files import cache_folder
 from hexlit.locks import alone
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.hosts import elsewhere_from, profile_there
+from hexlit.selfplay.placement import remote_profile, remote_settings
 from hexlit.tasks.hex.checkpoint import LoadedNetwork
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def made_ready(config: "MatchConfig | StrengthConfig", kernels: Sequence[str]) -
         UsageError: the machine lacks the requested hardware; the message names it.
     """
     profile = applied(
-        profile_there(elsewhere_from(config.accelerator, config.ray.device, config.ray.threads))
+        remote_profile(remote_settings(config.accelerator, config.ray.device, config.ray.threads))
     )
     # One process of a host compiles; the others wait and load.
     with alone(cache_folder() / "actors.lock"), closing(Compiling(kernels)) as compiling:

@@ -30,7 +30,7 @@ from hexlit.reporting.quantities import format_duration
 if TYPE_CHECKING:
     from hexlit.accelerate.profile import DeviceProfile
     from hexlit.arena.player_spec import PlayerSpec
-    from hexlit.selfplay.playing import Players
+    from hexlit.selfplay.placement import Players
     from hexlit.tasks.hex.config import HexTrainConfig
 
 log = logging.getLogger(__name__)

@@ -57,20 +57,20 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
         raise UsageError(f"rates has no value: add rates=FOLDER; {MEASURE}")
     pace = read_pace(asked.rates)
     learner = pace if asked.learner_rates is None else read_pace(asked.learner_rates)
-    selfplay, cores, host_cores = (
-        recipe.selfplay,
-        asked.cores or learner.cores,
-        asked.host_cores or pace.cores,
-    )
-    workers = asked.workers if asked.workers is not None else 0 if asked.hosts else cores
-    ahead = (
-        asked.ahead
-        if asked.ahead is not None
-        else selfplay.versions_behind * (selfplay.ahead is not False)
-    )
-    there = asked.host_workers or host_cores
+    selfplay = recipe.selfplay
+    cores = asked.cores or learner.cores
+    host_cores = asked.host_cores or pace.cores
+    workers = asked.workers
+    if workers is None:
+        workers = 0 if asked.hosts else cores
+    ahead = selfplay.ahead is not False if asked.ahead is None else asked.ahead
     machines = replace(
-        asked, cores=cores, workers=workers, host_cores=host_cores, host_workers=there, ahead=ahead
+        asked,
+        cores=cores,
+        workers=workers,
+        host_cores=host_cores,
+        host_workers=asked.host_workers or host_cores,
+        ahead=ahead,
     )
     if not 0 < machines.actors <= selfplay.games:
         raise UsageError(
@@ -125,21 +125,21 @@ def read_pace(rates: str) -> Pace:
 
 
 def changes(machines: PlanConfig) -> dict[str, PlanConfig]:
-    """Half and twice the playing processes, twice the training,
-    a faster network, and self-play further ahead.
+    """Half and twice the playing processes, twice the training, a faster network, and self-play
+    ahead of the training.
     """
     kind = "hosts" if machines.hosts else "workers"
-    count, ahead = getattr(machines, kind), (machines.ahead or 0) + 1
-    tried: dict[str, dict[str, Any]] = (
-        {f"{count // 2} {kind}": {kind: count // 2}} if count > 1 else {}
-    )
-    tried[f"{count * 2} {kind}"] = {kind: count * 2}
-    tried |= {"network × 10": {"network": machines.network * 10}} if machines.hosts else {}
-    tried |= {
-        f"{machines.gpus * 2} devices train": {"gpus": machines.gpus * 2},
-        f"ahead={ahead}": {"ahead": ahead},
-    }
-    return {what: replace(machines, **changed) for what, changed in tried.items()}
+    count = getattr(machines, kind)
+    changed = {}
+    if count > 1:
+        changed[f"{count // 2} {kind}"] = {kind: count // 2}
+    changed[f"{count * 2} {kind}"] = {kind: count * 2}
+    if machines.hosts:
+        changed["network × 10"] = {"network": machines.network * 10}
+    changed[f"{machines.gpus * 2} devices train"] = {"gpus": machines.gpus * 2}
+    if not machines.ahead:
+        changed["ahead=true"] = {"ahead": True}
+    return {what: replace(machines, **settings) for what, settings in changed.items()}
 
 
 def limit(figures: dict[str, float], machines: PlanConfig) -> str:

@@ -61,10 +61,8 @@ class PlanConfig(Settings):
     """Number of devices that train together; the measured rate is that of one."""
     gpu_scaling: float = number(0.9, "[0, 1]")
     """Share of one device's rate that each further device adds. It is assumed, not measured."""
-    ahead: int | None = number(None, "[0, inf)")
-    """Epochs that self-play may be ahead of the training. Null: from `selfplay.ahead` and
-    `selfplay.versions_behind`.
-    """
+    ahead: bool | None = None
+    """Whether self-play is an epoch ahead of the training. Null: from `selfplay.ahead`."""
     network: float = number(1000.0, "(0, inf)", unit="megabits per second")
     """Speed of the training machine's network, in megabits per second."""
     latency: float = number(1.0, "[0, inf)", unit="milliseconds")
@@ -175,11 +173,8 @@ def epoch_of(
         its `bytes_per_second`; and `staleness`, epochs between the weights that played a game and
         those that begin to train on it.
     """
-    workers, host_workers, ahead = (
-        machines.workers or 0,
-        machines.host_workers or 0,
-        machines.ahead or 0,
-    )
+    workers, host_workers = machines.workers or 0, machines.host_workers or 0
+    ahead = bool(machines.ahead)
     actors, cores = machines.actors, machines.cores or 0
     share = pace.games_of_a_share(positions / actors)
     work, slots = share * pace.positions_per_game, games / actors
@@ -195,12 +190,7 @@ def epoch_of(
         training, home = _side_by_side(training, beside, workers, cores, learner)
     of_a_host = learner.weights_bytes + host_workers * share * pace.bytes_per_game
     of_all, speed = machines.hosts * of_a_host, machines.network * MEGABIT
-    # Further ahead, hosts play at different times, so that one seldom waits for the network of
-    # another.
-    queue = (of_a_host if ahead > 1 else of_all) / speed
-    remote = (
-        max(away + queue + 2 * machines.latency / 1000, of_all / speed) if machines.hosts else 0.0
-    )
+    remote = away + of_all / speed + 2 * machines.latency / 1000 if machines.hosts else 0.0
     played = max(home, remote)
     seconds = max(played, training) if ahead else played + training
     return {
@@ -211,7 +201,7 @@ def epoch_of(
         "learner_busy": training / seconds,
         "link_busy": of_all / speed / seconds,
         "bytes_per_second": of_all / seconds,
-        "staleness": float(ahead if training >= played else min(ahead, 1)),
+        "staleness": float(ahead),
         "games_per_epoch": share * actors,
     }
 

@@ -36,6 +36,9 @@ from hexlit.selfplay.play import (
     start_game,
 )
 
+CACHED_ANSWERS = 65_536
+"""Answers of the network in the cache, which many leaves reuse while it does not change."""
+
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
 
@@ -230,7 +233,7 @@ class SelfPlay(Guarded):
         self._state = empty_games(self.games, plies, actions)
         self._stones = empty_stones(self.games, size)
         self._tree = empty_tree(self.games, settings.search.simulations, actions)
-        self._cache = empty_cache(settings.config.cache, actions)
+        self._cache = empty_cache(CACHED_ANSWERS, actions)
         self._rows = rows_of(settings.games, parts, groups)
         self._groups = [
             self._group(_slice(slots_of(self.games, group, groups))) for group in range(groups)

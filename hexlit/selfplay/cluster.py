@@ -3,13 +3,11 @@
 A round is cut into the parts that worker processes would have. A share, one part of one round, is a
 pure function: the weights, the games in progress and the seed give the games that end and the games
 that go on. So a lost share is played again anywhere with the same result, and the games are those
-of `WorkerPlayers`. A part plays its rounds one after the other; parts need not wait for one
-another.
+of `WorkerPool`.
 """
 
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -23,64 +21,73 @@ from hexlit.hex.jit import is_compiled, mark_compiled
 from hexlit.hex.record import GameRecord
 from hexlit.locks import alone
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot, share_of
-from hexlit.selfplay.players import PlayerSettings, RoundRequest, RoundResult, compile_play
+from hexlit.selfplay.workers import PlayerSettings, RoundRequest, compile_play, of_board
 
 _KERNELS = "selfplay-actor"
 
 
+Share = tuple[list[GameRecord], SelfPlayCounts, Snapshot]
+"""Result of a share: games that ended, counts, games that go on."""
+
+
 @dataclass(frozen=True)
 class SharePlayerMaker:
-    """Sets a worker process of the cluster up for shares of the games of `place`."""
+    """Sets a worker process of the cluster up for shares of the games of `settings`."""
 
-    place: PlayerSettings
+    settings: PlayerSettings
 
-    def __call__(self) -> Callable[..., tuple[list[GameRecord], SelfPlayCounts, Snapshot]]:
+    def __call__(self) -> "SharePlayer":
         """Make the evaluator and compile the kernels;
         one process of a host compiles, the others wait and load.
         """
-        settings, hosts = self.place.settings, {self.place.settings.size: self.place.make_host()}
+        player = SharePlayer(self.settings)
         with nullcontext() if is_compiled(_KERNELS) else alone(cache_folder() / "actors.lock"):
-            compile_play(settings)
+            compile_play(self.settings.games)
             mark_compiled(_KERNELS)
+        return player
 
-        def play(
-            weights: Any,
-            part: int,
-            size: int,
-            start: Snapshot,
-            positions: int,
-            version: int,
-            seconds: float | None,
-        ) -> tuple[list[GameRecord], SelfPlayCounts, Snapshot]:
-            """The share of `part` from `start`, on a board of `size`: games that ended, counts,
-            games that go on.
 
-            Clocks of hosts may differ, so it gets at most `seconds` instead of a deadline. Names of
-            the games on a smaller board begin with its rows.
-            """
-            place, board = (
-                (self.place, "") if size == settings.size else (self.place.on(size), f"{size}/")
-            )
-            host = hosts[size] = hosts.get(size) or place.make_host()
-            games = SelfPlay(replace(place.settings, part=part))
-            names = [name for name in start if name.rpartition("/")[0] == board[:-1]]
-            if names:
-                games.restore({name.removeprefix(board): start[name] for name in names})
-            records: list[GameRecord] = []
-            counts = games.play(
-                host.refreshed(weights),
-                positions=positions,
-                network_version=version,
-                on_games=lambda ended, _: records.extend(ended),
-                deadline=None if seconds is None else time.monotonic() + seconds,
-            )
-            return (
-                records,
-                counts,
-                start | {board + name: array for name, array in games.snapshot().items()},
-            )
+class SharePlayer:
+    """Plays shares in a worker process of the cluster."""
 
-        return play
+    def __init__(self, settings: PlayerSettings) -> None:
+        self._settings = settings
+        self._hosts = {settings.games.size: settings.make_host()}
+
+    def __call__(
+        self,
+        weights: Any,
+        part: int,
+        size: int,
+        start: Snapshot,
+        positions: int,
+        version: int,
+        seconds: float | None,
+    ) -> Share:
+        """The share of `part` from `start`, on a board of `size`.
+
+        Clocks of hosts may differ, so it gets at most `seconds` instead of a deadline. Names of
+        the games on a smaller board begin with its rows.
+        """
+        settings, prefix = self._settings, ""
+        if size != settings.games.size:
+            settings, prefix = settings.with_board(size), f"{size}/"
+        if size not in self._hosts:
+            self._hosts[size] = settings.make_host()
+        games = SelfPlay(replace(settings.games, part=part))
+        in_progress = of_board(prefix.removesuffix("/"), start)
+        if in_progress:
+            games.restore(in_progress)
+        records: list[GameRecord] = []
+        counts = games.play(
+            self._hosts[size].refreshed(weights),
+            positions=positions,
+            network_version=version,
+            on_games=lambda ended, _: records.extend(ended),
+            deadline=None if seconds is None else time.monotonic() + seconds,
+        )
+        after = {prefix + name: array for name, array in games.snapshot().items()}
+        return records, counts, start | after
 
 
 @dataclass
@@ -91,111 +98,104 @@ class _Round:
     weights: Any
     """A reference to the weights on the cluster."""
     begun: float
+    """Time of the beginning, on `time.monotonic()`."""
     counts: dict[int, SelfPlayCounts] = field(default_factory=dict)
-    after: dict[int, Snapshot] = field(default_factory=dict)
-    ended: Future[RoundResult] = field(default_factory=Future)
+    ended: Future[SelfPlayCounts] = field(default_factory=Future)
 
 
-class RayPlayers:
-    """Plays on the cluster of `config`: a `SelfPlayer` whose rounds overlap.
+class RayPool:
+    """A `SelfPlayer` that plays on a cluster.
 
     The loss of a process or a node costs only the shares played there at the time.
     """
 
-    def __init__(self, place: PlayerSettings, parts: int, config: RayConfig) -> None:
-        """Join the cluster, with `parts` shares at a time for the games of `place`.
+    def __init__(self, settings: PlayerSettings, parts: int, config: RayConfig) -> None:
+        """Join the cluster, with `parts` shares at a time for the games of `settings`.
 
         Raises:
             UsageError: there is no such cluster.
         """
-        self._settings = replace(place.settings, parts=parts)
-        maker = SharePlayerMaker(replace(place, settings=self._settings))
+        self._settings = replace(settings.games, parts=parts)
+        maker = SharePlayerMaker(replace(settings, games=self._settings))
         self._tasks = RayTasks(config, parts, maker, name="self-play")
-        self._parts = [ThreadPoolExecutor(1, f"self-play {part}") for part in range(parts)]
+        self._executor = ThreadPoolExecutor(parts, "self-play")
         self._lock = threading.Lock()
         self._games: list[Snapshot] = []
-        self._latest: Future[RoundResult] | None = None
-        self._published: tuple[Any, Any] | None = None
+        self._latest: Future[SelfPlayCounts] | None = None
 
     def prepare(self) -> None:
         """See `SelfPlayer`. It waits until the cluster works for this run."""
         self._tasks.wait()
 
-    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
-        """See `SelfPlayer`. Weights go to the cluster once,
-        however many rounds are played with them.
-        """
+    def start_async(self, request: RoundRequest) -> Future[SelfPlayCounts]:
+        """See `SelfPlayer`."""
         if not self._games:
             self._games = self.snapshot()
-        if self._published is None or self._published[0] is not request.weights:
-            self._published = request.weights, self._tasks.put(request.weights)
-        current = _Round(request, self._published[1], time.monotonic())
+        current = _Round(request, self._tasks.put(request.weights), time.monotonic())
         self._latest = current.ended
-        for part, executor in enumerate(self._parts):
-            executor.submit(self._play, current, part)
+        for part in range(self._settings.parts):
+            self._executor.submit(self._play, current, part)
         return current.ended
 
     def play(self, request: RoundRequest) -> SelfPlayCounts:
         """See `SelfPlayer`."""
-        return self.start_async(request).result().counts
+        return self.start_async(request).result()
 
     def snapshot(self) -> list[Snapshot]:
         """See `SelfPlayer`; it waits for the last round that was begun."""
         if self._latest is not None:
-            return self._latest.result().in_progress
-        parts = range(len(self._parts))
-        return self._games or [
-            SelfPlay(replace(self._settings, part=part)).snapshot() for part in parts
+            self._latest.result()
+        if self._games:
+            return list(self._games)
+        return [
+            SelfPlay(replace(self._settings, part=part)).snapshot()
+            for part in range(self._settings.parts)
         ]
 
     def restore(self, snapshots: list[Snapshot]) -> None:
         """See `SelfPlayer`; not while a round is played."""
-        if len(snapshots) != len(self._parts):
+        parts = self._settings.parts
+        if len(snapshots) != parts:
             raise UsageError(
-                f"selfplay.workers={len(self._parts)}: the run was started with {len(snapshots)}; keep it to resume"
+                f"selfplay.workers={parts}: the run was started with {len(snapshots)}; keep it to resume"
             )
         self._games, self._latest = list(snapshots), None
 
     def cpu_seconds(self) -> float:
-        """See `SelfPlayer`: of the shares that are done, wherever they were played."""
+        """See `SelfPlayer`: of the shares that are done, on any host."""
         return self._tasks.cpu_seconds
 
     def close(self) -> None:
         """See `SelfPlayer`."""
         self._tasks.closing.set()
-        for (
-            executor
-        ) in self._parts:  # a thread that waits on a connection that was closed would wait for ever
-            executor.shutdown(wait=True, cancel_futures=True)
+        # A thread that waits on a connection that was closed would wait for ever.
+        self._executor.shutdown(wait=True, cancel_futures=True)
         self._tasks.close()
 
     def _play(self, current: _Round, part: int) -> None:
-        """Play a share, after those of the earlier rounds of its part;
-        pass its games on once they are all here.
-        """
-        request, own = current.request, self._settings
+        """Play a share; pass its games on once they are all here."""
+        request, settings = current.request, self._settings
         try:
-            positions = share_of(request.positions, own.games, part, own.parts)
+            positions = share_of(request.positions, settings.games, part, settings.parts)
             seconds = None if request.deadline is None else request.deadline - time.monotonic()
-            what = (
-                request.size or own.size,
+            job = self._tasks.submit(
+                current.weights,
+                part,
+                request.size or settings.size,
                 self._games[part],
                 positions,
                 request.network_version,
                 seconds,
             )
-            job = self._tasks.submit(current.weights, part, *what)
             records, counts, after = self._tasks.result(job)
             with self._lock:
-                self._games[part] = current.after[part] = after
+                self._games[part] = after
                 current.counts[part] = counts
-                total = SelfPlayCounts.total(
-                    [*current.counts.values()], time.monotonic() - current.begun
-                )
+                seconds = time.monotonic() - current.begun
+                total = SelfPlayCounts.total(list(current.counts.values()), seconds)
                 request.on_games(records, total)
-                if len(current.counts) == own.parts:
-                    after_all = [current.after[number] for number in range(own.parts)]
-                    current.ended.set_result(RoundResult(total, after_all))
+                if len(current.counts) == settings.parts:
+                    current.ended.set_result(total)
         except BaseException as error:
             with self._lock:
                 if not current.ended.done():

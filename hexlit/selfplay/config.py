@@ -1,16 +1,12 @@
 """Settings of self-play."""
 
 import re
-from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hexlit.cluster.config import PLACES
 from hexlit.errors import UsageError
 from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.settings import Settings, number, one_of
-
-DEVICES = ("learner", "others")
 
 
 @dataclass
@@ -62,25 +58,9 @@ class SelfPlayConfig(Settings, section="selfplay"):
     """Share of games always played to the end.
     They measure how often a resignation would have been wrong.
     """
-    cache: int = number(65_536, "[0, inf)")
-    """Answers of the network in the cache,
-    which many leaves reuse while it does not change; 0 turns the cache off.
-    """
-    batch: int | None = number(None, "[1, inf)")
-    """Most positions in one network call, in all processes together; more `games` are cut into
-    groups. Null chooses by the device. It does not change the targets of learning.
-    """
-    groups: int | None = number(None, "[1, inf)")
-    """Groups of games that alternate: while one is in the network, the trees of another grow. Null
-    chooses by the device.
-    """
     workers: int | None = number(None, "[0, inf)")
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main
     process, null chooses by the device. On Ray, the shares at a time.
-    """
-    devices: str = one_of(DEVICES, "learner")
-    """Devices of these processes: that of the `learner`, or this machine's `others` (cuda only).
-    `workers=null` is one on each of the others.
     """
     where: str = one_of(PLACES, "here")
     """`here` (on this machine) or `ray` (on the machines of a Ray cluster,
@@ -92,10 +72,6 @@ class SelfPlayConfig(Settings, section="selfplay"):
     """
     smaller_epochs: int = number(16, "[1, inf)")
     """Most epochs on each of them at the beginning."""
-    smaller_mark: float = number(0.0, "[0, 1]")
-    """The next board comes earlier, once the searched values of an epoch's games foretell their
-    results with a Brier score of at most this. 0: never.
-    """
     smaller_share: float = number(0.0, "[0, 1)")
     """Share of the later epochs that belong to them in turn,
     so that the network keeps playing on all.
@@ -105,47 +81,32 @@ class SelfPlayConfig(Settings, section="selfplay"):
     weights one epoch older. Null means yes if other processes play, as they do by default on every
     device.
     """
-    versions_behind: int = number(1, "[1, inf)")
-    """Epochs that self-play may be ahead (with `ahead`): its network is as many versions behind.
-    More keep many unequal machines busy. The games do not depend on the speed of a machine.
-    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        ray, none, versions = (
-            self.where == "ray",
-            self.workers == 0,
-            f"versions_behind={self.versions_behind}",
-        )
-        rules = {
-            "workers=0: Ray plays in shares; set 1 or more, or selfplay.where=here": ray and none,
-            "ahead=true: needs processes that play; set selfplay.workers to 1 or more": self.ahead
-            and none,
-            "devices=others: needs processes on this machine": self.devices == "others"
-            and (ray or none),
-            f"{versions}: no effect with selfplay.ahead=false": self.versions_behind > 1
-            and self.ahead is False,
-        }
-        for rule, broken in rules.items():
-            if broken:
-                raise UsageError(f"selfplay.{rule}")
+        if self.workers == 0 and self.where == "ray":
+            raise UsageError(
+                "selfplay.workers=0: Ray plays in shares; set 1 or more, or selfplay.where=here"
+            )
+        if self.workers == 0 and self.ahead:
+            raise UsageError(
+                "selfplay.ahead=true: needs processes that play; set selfplay.workers to 1 or more"
+            )
 
-    def board_of(self, epoch: int, board: int, left: Sequence[int] = ()) -> int:
+    def board_of(self, epoch: int, board: int) -> int:
         """Rows of the board of `epoch` in a run on `board`: the smaller ones first, then their
         share, evenly spread.
-
-        `left` are the epochs at whose beginning the first of them were left, if not all by
-        `smaller_epochs`.
         """
-        boards, share = self.smaller_boards, self.smaller_share if self.smaller_boards else 0.0
-        ends = [0, *left]
-        while len(ends) <= len(boards):
-            ends.append(ends[-1] + self.smaller_epochs)
-        if epoch < ends[-1]:
-            return boards[bisect_right(ends, epoch) - 1]
-        later = epoch - ends[-1]
-        before = int(later * share)
-        return boards[before % len(boards)] if int((later + 1) * share) > before else board
+        boards = self.smaller_boards
+        if not boards:
+            return board
+        first_epochs = len(boards) * self.smaller_epochs
+        if epoch < first_epochs:
+            return boards[epoch // self.smaller_epochs]
+        later = epoch - first_epochs
+        smaller_before = int(later * self.smaller_share)
+        is_smaller = int((later + 1) * self.smaller_share) > smaller_before
+        return boards[smaller_before % len(boards)] if is_smaller else board
 
 
 def check_search(search: SearchConfig) -> None:
@@ -158,14 +119,15 @@ def check_search(search: SearchConfig) -> None:
 
 def boards_in_turn(argv: list[str]) -> list[str]:
     """`argv` with `board=[5,6,7]` written out: the last board, after smaller ones."""
-    found = [(one, re.fullmatch(r"board=\[([\d, ]+),\s*(\d+)\]", one)) for one in argv]
-    twice = [one for one in argv if one.startswith("selfplay.smaller_boards=")]
-    if twice and (lists := [one for one, match in found if match]):
-        raise UsageError(
-            f"{lists[0]} {twice[0]}: both name the smaller boards; leave one of them out"
-        )
-    written = [
-        (f"board={match[2]}", f"selfplay.smaller_boards=[{match[1]}]") if match else (one,)
-        for one, match in found
-    ]
-    return [word for words in written for word in words]
+    twice = [word for word in argv if word.startswith("selfplay.smaller_boards=")]
+    written = []
+    for word in argv:
+        match = re.fullmatch(r"board=\[([\d, ]+),\s*(\d+)\]", word)
+        if match is None:
+            written.append(word)
+            continue
+        if twice:
+            rule = "both name the smaller boards; leave one of them out"
+            raise UsageError(f"{word} {twice[0]}: {rule}")
+        written += [f"board={match[2]}", f"selfplay.smaller_boards=[{match[1]}]"]
+    return written

@@ -1,10 +1,8 @@
 """Rounds of self-play, one for each epoch of training;
-the next ones can be played while the network is trained.
+the next one can be played while the network is trained.
 """
 
-import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
@@ -13,10 +11,11 @@ from typing import Any, NamedTuple
 
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
-from hexlit.selfplay.players import RoundRequest, RoundResult, SelfPlayer
 from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.workers import RoundRequest, SelfPlayer
 
-_SECONDS_BETWEEN_NEWS = 0.25
+_PROGRESS_INTERVAL = 0.25
+"""Seconds between two displays of the progress."""
 
 
 class Begun(NamedTuple):
@@ -32,26 +31,30 @@ class RoundState(NamedTuple):
 
     in_progress: list[Snapshot]
     """The games in progress before the next round, from `SelfPlayer.snapshot`."""
-    begun: list[Begun]
-    """The rounds that have begun and are not consumed, the next one first."""
+    begun: Begun | None
+    """The next round, if it has begun."""
 
 
 @dataclass
 class _Round:
     begun: Begun
-    number: int = 0
-    """Epoch that it is for."""
+    epoch: int = 0
+    """Epoch that learns from it."""
     counts: SelfPlayCounts = field(default_factory=SelfPlayCounts)
     records: list[GameRecord] = field(default_factory=list)
-    ended: Future[RoundResult] | None = None
+    ended: Future[SelfPlayCounts] | None = None
+
+
+def _ignore(counts: SelfPlayCounts) -> None:
+    """Show no progress."""
 
 
 class SelfPlayRounds:
     """Plays rounds of `positions` positions or more; games are in the store as soon as they end.
 
-    With `ahead`, `start_async` begins rounds in the background, with the weights of that moment,
-    and `play` waits for the next of them. Self-play is at most `ahead` rounds ahead of training,
-    and each game records the network it began with. The games do not depend on timing.
+    With `ahead`, `start_async` begins the next round in the background, with the weights of that
+    moment, and `play` waits for it. Each game records the network it began with. The games do not
+    depend on timing.
     """
 
     def __init__(
@@ -60,15 +63,15 @@ class SelfPlayRounds:
         store: GameStore | None,
         *,
         positions: int,
-        ahead: int,
+        ahead: bool,
         deadline: float | None = None,
-        gather: Callable[[Any], list[Any]] = lambda own: [own],
+        gather: Callable[[Any], list[Any]] = lambda value: [value],
         board_of: Callable[[int], int | None] = lambda epoch: None,
     ) -> None:
         """Rounds by `player`, each on the board of its epoch, `board_of(epoch)`.
 
         After `deadline` (on `time.monotonic()`) they are cut short, and none begins ahead. Several
-        processes that play rounds together get all games of all of them; `gather(own)` gives the
+        processes that play rounds together get all games of all of them; `gather(value)` gives the
         values of all processes, in their order. One of them has the `store`.
         """
         self.player = player
@@ -78,10 +81,8 @@ class SelfPlayRounds:
         self._deadline = deadline
         self._gather = gather
         self._board_of = board_of
-        self._queue: deque[_Round] = deque()
+        self._next: _Round | None = None
         self._in_progress: list[Snapshot] = []
-        # Background rounds bring games while those of this round become a part of the store.
-        self._storing = threading.Lock()
 
     def play(
         self,
@@ -92,56 +93,53 @@ class SelfPlayRounds:
         """The games of the round that has begun,
         or of one with `weights`, by game id; `show` gets the progress.
         """
-        current = self._queue.popleft() if self._queue else _Round(Begun(weights, network_version))
-        current.number = network_version
-        if current.ended is None:
+        current = self._next or _Round(Begun(weights, network_version))
+        self._next = None
+        current.epoch = network_version
+        if current.ended is None:  # new, or of a run that was resumed
             current.counts = self.player.play(self._request(current, show))
-            if self._queue:
-                self._in_progress = self.player.snapshot()
         else:
-            while not wait([current.ended], _SECONDS_BETWEEN_NEWS).done:
+            while not wait([current.ended], _PROGRESS_INTERVAL).done:
                 show(current.counts)
-            current.counts, self._in_progress = current.ended.result()
-        everyones = self._gather((current.records, current.counts))
-        played, counted = (list(own) for own in zip(*everyones, strict=True))
-        records = list(chain.from_iterable(played))
-        counts = SelfPlayCounts.total(counted, max(count.seconds for count in counted))
+            current.counts = current.ended.result()
+        records: list[GameRecord] = []
+        all_counts: list[SelfPlayCounts] = []
+        for process_records, process_counts in self._gather((current.records, current.counts)):
+            records += process_records
+            all_counts.append(process_counts)
+        seconds = max(counts.seconds for counts in all_counts)
+        counts = SelfPlayCounts.total(all_counts, seconds)
         show(counts)
         if self.store is not None:
-            with self._storing:
-                self.store.append(records)  # the store has this process's own already
-                self.store.flush()
+            self.store.append(records)  # the store has the games of this process already
+            self.store.flush()
         # The games of several workers end in any order; learning must not depend on it.
         return sorted(records, key=lambda record: record.game_id), counts
 
     def start_async(self, weights: Any, network_version: int) -> None:
-        """Begin as many rounds as self-play may be ahead, with these weights."""
-        if not self._ahead or (self._deadline is not None and time.monotonic() >= self._deadline):
+        """Begin the next round with these weights, if self-play is ahead."""
+        late = self._deadline is not None and time.monotonic() >= self._deadline
+        if late or not self._ahead:
             return
-        while len(self._queue) < self._ahead:
-            if not self._queue:
-                self._in_progress = self.player.snapshot()
-            self._queue.append(_Round(Begun(weights, network_version)))
-        for number, waiting in enumerate(self._queue, network_version + 1):
-            waiting.number = number
-            if waiting.ended is None:  # new, or of a run that was resumed
-                waiting.ended = self.player.start_async(self._request(waiting, lambda _: None))
+        self._in_progress = self.player.snapshot()
+        self._next = _Round(Begun(weights, network_version), network_version + 1)
+        self._next.ended = self.player.start_async(self._request(self._next, _ignore))
 
     def state(self) -> RoundState:
         """The state before the next round."""
-        own = self._in_progress if self._queue else self.player.snapshot()
-        return RoundState(
-            list(chain.from_iterable(self._gather(own))), [waiting.begun for waiting in self._queue]
-        )
+        in_progress = self._in_progress if self._next else self.player.snapshot()
+        of_all_processes = list(chain.from_iterable(self._gather(in_progress)))
+        begun = self._next.begun if self._next else None
+        return RoundState(of_all_processes, begun)
 
     def restore(self, state: RoundState) -> None:
-        """Continue from `state`; rounds that were under way are begun again."""
+        """Continue from `state`; a round that was being played begins again."""
         self.player.restore(state.in_progress)
         self._in_progress = self.player.snapshot()
-        self._queue = deque(_Round(begun) for begun in state.begun)
+        self._next = _Round(state.begun) if state.begun else None
 
     def close(self) -> None:
-        """End the rounds under way, and the player's processes; games that have ended are kept."""
+        """End the round being played, and the player's processes; games that have ended are kept."""
         self.player.close()
         if self.store is not None:
             self.store.close()
@@ -149,8 +147,7 @@ class SelfPlayRounds:
     def _request(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> RoundRequest:
         def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
             if self.store is not None:
-                with self._storing:
-                    self.store.append(records)
+                self.store.append(records)
             current.records.extend(records)
             current.counts = counts
             show(counts)
@@ -161,5 +158,5 @@ class SelfPlayRounds:
             current.begun.network_version,
             on_games=on_games,
             deadline=self._deadline,
-            size=self._board_of(current.number),
+            size=self._board_of(current.epoch),
         )

@@ -149,10 +149,10 @@ def test_a_cap_is_set_when_the_profile_is_applied(
     threads = torch.get_num_threads()
     capped = profile_on(CUDA, monkeypatch, memory_cap=6.0, threads=threads)
     capped.apply()
-    capped.on(torch.device("cuda:2"), 0.25).apply()  # a process that others share the device with
-    profile_on(CUDA, monkeypatch, threads=threads).on(CUDA, 0.5).apply()
-    assert caps == [(CUDA, 6.0), (torch.device("cuda:2"), 1.5)]
-    assert current == [CUDA, torch.device("cuda:2"), CUDA]
+    capped.with_memory_share(0.25).apply()  # a process that others share the device with
+    profile_on(CUDA, monkeypatch, threads=threads).with_memory_share(0.5).apply()
+    assert caps == [(CUDA, 6.0), (CUDA, 1.5)]
+    assert current == [CUDA] * 3
     torch.backends.cudnn.benchmark = False
     with pytest.raises(UsageError, match=r"accelerator.memory_cap=6.0: .* the device is cpu"):
         profile_on(CPU, monkeypatch, memory_cap=6.0)
@@ -219,7 +219,7 @@ def test_a_task_of_srun_takes_the_one_card_that_it_sees(
     }.items():
         monkeypatch.setenv(name, str(number))
     made = build_profile(AcceleratorConfig(device="cuda"))
-    assert (made.device, made.devices, made.others) == (torch.device("cuda:0"), [0], ())
+    assert (made.device, made.devices) == (torch.device("cuda:0"), [0])
     arguments = device_arguments(made, ranks())
     assert (arguments["devices"], arguments["num_nodes"]) == ([0], 2)
     monkeypatch.delenv("SLURM_STEP_NUM_TASKS")
@@ -227,33 +227,6 @@ def test_a_task_of_srun_takes_the_one_card_that_it_sees(
         monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=r"this machine has 1 CUDA device\(s\)"):
         build_profile(AcceleratorConfig(device="cuda"))
-
-
-@pytest.mark.row("E13")
-@pytest.mark.parametrize(
-    ("place", "others"),
-    [
-        (Ranks(), [[0, 2, 3]]),
-        (Ranks(0, 2, 0, 2), [[2], [3]]),
-        (Ranks(0, 3, 0, 3), [[], [], []]),  # one for three would leave two without
-        (Ranks(0, 4, 0, 4), [[], [], [], []]),
-    ],
-    ids=["one process", "two ranks", "three ranks", "four ranks"],
-)
-def test_devices_that_nothing_trains_on_are_shared_out(
-    place: Ranks, others: list[list[int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
-    monkeypatch.setattr(
-        profile, "cuda_devices", lambda: [torch.device("cuda", number) for number in range(4)]
-    )
-    asked = AcceleratorConfig()
-    for rank, expected in enumerate(others):
-        own = Ranks(rank, place.size, rank, place.local_size)
-        device = torch.device("cuda", rank if own.several else 1)
-        made = profile.profile_on(device, asked, place=own)
-        assert [other.index for other in made.others] == expected
-    assert profile.profile_on(CPU, asked).others == profile.profile_on(MPS, asked).others == ()
 
 
 @pytest.mark.row("B1")

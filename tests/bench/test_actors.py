@@ -16,7 +16,7 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.players import LocalPlayer, PlayerSettings
+from hexlit.selfplay.workers import LocalPlayer, PlayerSettings
 from tests.cluster.fake_ray import FakeRay, stand_in
 
 pytestmark = pytest.mark.row("E14")
@@ -32,9 +32,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
 
 def first_of(place: PlayerSettings, workers: int) -> LocalPlayer:
     """The first of as many workers."""
-    return LocalPlayer(
-        PlayerSettings(replace(place.settings, part=0, parts=workers), place.make_host)
-    )
+    return LocalPlayer(PlayerSettings(replace(place.games, part=0, parts=workers), place.make_host))
 
 
 def measured(cluster: RayConfig) -> list[str]:
@@ -45,7 +43,7 @@ def measured(cluster: RayConfig) -> list[str]:
         seconds=0.01,
         accelerator=AcceleratorConfig(device="cpu", threads=1),
         search=SearchConfig(simulations=2),
-        selfplay=SelfPlayConfig(fast_simulations=2, batch=8),
+        selfplay=SelfPlayConfig(fast_simulations=2),
         ray=cluster,
     )
     lines = measure_actors(Subject(build_net(NET), config, build_profile(config.accelerator))).lines

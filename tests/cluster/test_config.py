@@ -28,11 +28,6 @@ pytestmark = pytest.mark.row("E14")
             "ray.address=head:70000: must be auto, null, or HOST:PORT",
         ),
         (SelfPlayConfig, {"where": "ray", "workers": 0}, "selfplay.workers=0: Ray plays in shares"),
-        (
-            SelfPlayConfig,
-            {"versions_behind": 2, "ahead": False},
-            "selfplay.versions_behind=2: no effect",
-        ),
     ],
 )
 def test_settings_that_cannot_be_are_refused(

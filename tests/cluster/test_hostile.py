@@ -18,8 +18,8 @@ from hexlit.cluster.config import RayConfig
 from hexlit.cluster.connection import identity
 from hexlit.commands.match import main
 from hexlit.errors import UsageError
-from hexlit.selfplay.cluster import RayPlayers
-from hexlit.selfplay.players import PlayerSettings, RoundRequest
+from hexlit.selfplay.cluster import RayPool
+from hexlit.selfplay.workers import PlayerSettings, RoundRequest
 from tests.cluster.local_cluster import ON_RAY, STORE, cluster_of
 from tests.commands.test_train import as_a_process
 from tests.selfplay.cluster.learner import SETTINGS
@@ -74,7 +74,7 @@ def match(folder: Path, capsys: pytest.CaptureFixture[str], what: str, *settings
 
 
 def play(address: str, weights: bytes = b"a") -> None:
-    players = RayPlayers(PLACE, 1, RayConfig(address=address))
+    players = RayPool(PLACE, 1, RayConfig(address=address))
     try:
         players.play(RoundRequest(weights, 10, 0, on_games=lambda *_: None))
     finally:

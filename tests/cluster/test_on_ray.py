@@ -10,8 +10,8 @@ from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.cluster import RayPlayers
-from hexlit.selfplay.players import RoundRequest, SelfPlayer, WorkerPlayers
+from hexlit.selfplay.cluster import RayPool
+from hexlit.selfplay.workers import RoundRequest, SelfPlayer, WorkerPool
 from tests.cluster.local_cluster import ON_RAY
 from tests.selfplay.cluster.learner import PARTS, PLACE
 from tests.selfplay.same_games import same
@@ -32,8 +32,8 @@ def played(player: SelfPlayer, positions: int, weights: bytes = b"a") -> list[Ga
 def test_the_same_games_as_without_ray_and_a_mistake_in_play_is_told_as_it_was(
     cluster: Any,
 ) -> None:
-    here = WorkerPlayers(PLACE, PARTS)
-    there = RayPlayers(PLACE, PARTS, RayConfig(address=cluster.address))
+    here = WorkerPool(PLACE, PARTS)
+    there = RayPool(PLACE, PARTS, RayConfig(address=cluster.address))
     try:
         there.prepare()
         for salt in (b"a", b"b"):
@@ -49,7 +49,7 @@ def test_the_same_games_as_without_ray_and_a_mistake_in_play_is_told_as_it_was(
 
 
 def test_a_share_that_is_lost_again_and_again_ends_the_run_in_one_line(cluster: Any) -> None:
-    players = RayPlayers(PLACE, 1, RayConfig(address=cluster.address, retries=2))
+    players = RayPool(PLACE, 1, RayConfig(address=cluster.address, retries=2))
     try:
         players.prepare()
         with pytest.raises(UsageError, match=r"^self-play on Ray: lost with ray.retries=2 "):

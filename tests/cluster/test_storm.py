@@ -17,10 +17,10 @@ import psutil
 import pytest
 
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.players import WorkerPlayers
 from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.workers import WorkerPool
 from tests.cluster.local_cluster import ON_RAY, ROOT, add_node, workers
-from tests.selfplay.cluster.learner import AHEAD, PARTS, PLACE, SETTINGS, learn
+from tests.selfplay.cluster.learner import PARTS, PLACE, SETTINGS, learn
 from tests.selfplay.same_games import same
 
 pytestmark = [*ON_RAY, pytest.mark.row("F21")]
@@ -142,7 +142,7 @@ def test_a_storm_of_kills_loses_nothing_and_brings_nothing_twice(
         epochs = storm.end()
     finally:
         storm.close()
-    learn(WorkerPlayers(PLACE, PARTS), tmp_path / "calm", lambda epoch: epoch + AHEAD >= epochs)
+    learn(WorkerPool(PLACE, PARTS), tmp_path / "calm", lambda epoch: epoch + 1 >= epochs)
     found, expected = stored(tmp_path / "storm"), stored(tmp_path / "calm")
     with np.load(tmp_path / "storm" / "state.npz") as state:
         in_progress = np.concatenate([state[f"{part}/slot.game_id"] for part in range(PARTS)])
@@ -156,7 +156,7 @@ def test_a_storm_of_kills_loses_nothing_and_brings_nothing_twice(
     )
     print(
         f"\n{dict(storm.kills)}: {storm.kills.total()} kills in {stormy:.0f} s, within {within} of {epochs} epochs, "
-        f"{AHEAD} ahead, {PARTS} parts; {time.monotonic() - started:.0f} s in all"
+        f"{PARTS} parts; {time.monotonic() - started:.0f} s in all"
     )
     print("handed out  finished  stored  twice  lost  unequal")
     print(

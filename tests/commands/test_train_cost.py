@@ -15,7 +15,7 @@ from hexlit.arena.ratings import NEARLY, macs_to_perfect
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.application import typed
 from hexlit.nets.tower import forward_flops
-from hexlit.selfplay.hosts import EvaluatorHost, weights_of
+from hexlit.selfplay.placement import EvaluatorHost, weights_of
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
 from tests.commands.test_train import Run, same_weights, train

@@ -56,13 +56,6 @@ def test_the_smaller_boards_come_first_and_have_their_share_of_the_later_epochs(
 
 
 @pytest.mark.row("G4")
-def test_a_smaller_board_is_left_at_the_epoch_it_is_said_to_be() -> None:
-    config = SelfPlayConfig(smaller_boards=[5, 6], smaller_epochs=3)
-    assert [config.board_of(epoch, 7, [2]) for epoch in range(6)] == [5, 5, 6, 6, 6, 7]
-    assert [config.board_of(epoch, 7, [1, 3]) for epoch in range(4)] == [5, 6, 6, 7]
-
-
-@pytest.mark.row("G4")
 def test_the_cost_counts_every_position_at_the_size_of_its_board(mixed: Run) -> None:
     config, total = load_network(mixed.folder / "checkpoints" / "last.ckpt").net.config, 0
     evaluations = [
@@ -102,13 +95,13 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.row("G4")
-def test_boards_are_left_at_their_mark_the_last_epochs_learn_from_all_games_and_both_go_on(
+def test_boards_are_left_the_last_epochs_learn_from_all_games_and_both_go_on(
     tmp_path: Path,
 ) -> None:
     """The run ends while it learns from all of its games."""
-    mark = ("board=[2,3,4]", "selfplay.smaller_epochs=3", "selfplay.smaller_mark=1")
+    boards_first = ("board=[2,3,4]", "selfplay.smaller_epochs=1")
     replay = ("trainer.max_epochs=9", "data.replay_epochs=5", "data.window=1")
-    settings = (*mark, *replay, "optimizer.schedule=constant", *WORKER)
+    settings = (*boards_first, *replay, "optimizer.schedule=constant", *WORKER)
     whole = train(tmp_path, *settings)
     assert boards(whole) == [2, 3, *[4] * 7]
     rows = whole.table("metrics.csv")

@@ -18,7 +18,7 @@ PACE = Pace(
 # 100 positions a second play, 400 train on a device; every game has 10 positions.
 EVEN = Pace(2, [rate(1, 1, 100.0)], 400.0, 0, 10.0, 0.0, 1e3, 1e6)
 FAST: dict[str, Any] = {"gpu_scaling": 0.5, "network": 8e6, "latency": 0.0}
-LOCAL = PlanConfig(cores=2, workers=2, hosts=0, host_cores=2, host_workers=2, ahead=1, **FAST)
+LOCAL = PlanConfig(cores=2, workers=2, hosts=0, host_cores=2, host_workers=2, ahead=True, **FAST)
 REMOTE = replace(LOCAL, workers=0, hosts=4)
 # 4 s of play by two processes, 8 s of training
 WORK = {"positions": 800, "games": 64, "trained": 3200}
@@ -48,7 +48,7 @@ def test_busy_cores_slow_each_other_down_as_measured() -> None:
 
 
 def test_taking_turns_adds_up() -> None:
-    result = epoch(replace(LOCAL, ahead=0))
+    result = epoch(replace(LOCAL, ahead=False))
     assert result["epoch_seconds"] == pytest.approx(12)
     assert result["learner_busy"] == pytest.approx(8 / 12)
     assert result["actors_busy"] == pytest.approx(4 / 12)

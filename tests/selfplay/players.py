@@ -10,7 +10,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import GamesSettings, SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.players import LocalPlayer, PlayerSettings, RoundRequest, SelfPlayer
+from hexlit.selfplay.workers import LocalPlayer, PlayerSettings, RoundRequest, SelfPlayer
 from tests.selfplay.hosts import KeyedHost
 
 Games = dict[int, GameRecord]
@@ -88,7 +88,7 @@ class SelfPlayerTests:
         )
         versions = Counter(game.network_version for game in first.values())
         assert set(versions) == {0, 1}, f"network versions {versions}: 0 before the round, 1 in it"
-        assert versions[0] <= workplace().settings.games
+        assert versions[0] <= workplace().games.games
 
     def test_a_deadline_that_is_over_ends_the_round_at_the_first_position(self) -> None:
         """So that every round has something to learn from."""

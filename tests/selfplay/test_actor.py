@@ -16,6 +16,7 @@ from hexlit.hex.jit import restored_threads, use_threads
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
+from hexlit.selfplay import actor as actor_module
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.play import sampled_action
@@ -469,15 +470,15 @@ def test_a_snapshot_of_0_2_keeps_its_targets() -> None:
 @pytest.mark.parametrize("search", [SEARCH, PUCT])
 @pytest.mark.parametrize(("size", "swap", "groups"), [(4, False, 1), (4, True, 2), (6, True, 1)])
 def test_answers_that_are_kept_save_evaluations_and_change_no_game(
-    search: SearchConfig, size: int, swap: bool, groups: int
+    search: SearchConfig, size: int, swap: bool, groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The table holds what the evaluator would say again; a tiny one forgets most of it."""
     found: dict[int, dict[int, GameRecord]] = {}
     spent: dict[int, SelfPlayCounts] = {}
     for cache in (0, 7, 65_536):
-        config = replace(PLAY, cache=cache)
+        monkeypatch.setattr(actor_module, "CACHED_ANSWERS", cache)
         actor = SelfPlay(
-            GamesSettings(config, search, size=size, games=8, seed=5, swap=swap, groups=groups)
+            GamesSettings(PLAY, search, size=size, games=8, seed=5, swap=swap, groups=groups)
         )
         found[cache], spent[cache] = collect(actor, 300)
     assert_common_games_alike(found[0], found[65_536], least=20)
@@ -488,10 +489,11 @@ def test_answers_that_are_kept_save_evaluations_and_change_no_game(
     assert per_position[65_536] < 0.9 * per_position[0]
 
 
-def test_answers_of_another_network_are_forgotten() -> None:
+def test_answers_of_another_network_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     games = []
     for cache in (0, 65_536):
-        actor = SelfPlay(GamesSettings(replace(PLAY, cache=cache), SEARCH, size=4, games=8, seed=5))
+        monkeypatch.setattr(actor_module, "CACHED_ANSWERS", cache)
+        actor = SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=5))
         collect(actor, 100, Digest())
         records = collect(actor, 200, Leaning(), version=1)[0]
         games.append(

@@ -29,14 +29,14 @@ in seconds: its workers start, compile or load, then play.
 MAIN = """
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.players import RoundRequest, PlayerSettings
-from hexlit.selfplay.players import WorkerPlayers
+from hexlit.selfplay.workers import RoundRequest, PlayerSettings
+from hexlit.selfplay.workers import WorkerPool
 from tests.selfplay.hosts import KeyedHost
 settings = {
     "config": SelfPlayConfig(), "search": SearchConfig(simulations=64), "size": 11, "seed": 4, "games": 8,
 }
 print("ready", flush=True)
-players = WorkerPlayers(PlayerSettings(settings, KeyedHost), 2)
+players = WorkerPool(PlayerSettings(settings, KeyedHost), 2)
 players.prepare()
 print("playing", flush=True)
 players.play(RoundRequest(b"a", 10**9, 1, on_games=lambda *_: None))

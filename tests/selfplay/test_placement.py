@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from hexlit.errors import UsageError
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import Placement, placement_of
 
@@ -19,61 +18,31 @@ def test_a_cpu_plays_in_processes_of_their_own(threads: int, workers: int) -> No
     assert placement_of(SelfPlayConfig(), "mps", threads).workers == 1
 
 
-def test_what_the_user_sets_wins_and_no_process_is_without_a_game() -> None:
-    asked = SelfPlayConfig(games=3, batch=7, groups=4, workers=5)
-    assert placement_of(asked, "cuda", 16) == Placement(batch=7, groups=4, workers=3, ahead=1)
+def test_the_number_of_workers_is_kept_and_no_process_is_without_a_game() -> None:
+    asked = SelfPlayConfig(games=3, workers=5)
+    assert placement_of(asked, "cuda", 16) == Placement(1024, groups=2, workers=3, ahead=True)
     assert placement_of(SelfPlayConfig(workers=0), "cpu", 16).workers == 0
 
 
 @pytest.mark.row("E13")
 @pytest.mark.parametrize(
     ("asked", "ahead"),
-    [
-        ({}, 1),
-        ({"versions_behind": 3}, 3),
-        ({"ahead": False}, 0),
-        ({"workers": 0}, 0),
-        ({"workers": 2}, 1),
-    ],
+    [({}, True), ({"ahead": False}, False), ({"workers": 0}, False), ({"workers": 2}, True)],
 )
-def test_how_far_self_play_is_ahead_is_the_same_on_every_device(
-    asked: dict[str, Any], ahead: int
+def test_self_play_is_ahead_on_every_device_if_other_processes_play(
+    asked: dict[str, Any], ahead: bool
 ) -> None:
-    places = [placement_of(SelfPlayConfig(**asked), device, 4) for device in ("cpu", "cuda", "mps")]
-    assert [place.ahead for place in places] == [ahead] * 3
-
-
-@pytest.mark.row("E13")
-def test_other_devices_play_where_they_are_asked_for() -> None:
-    others = ["cuda:1", "cuda:2", "cuda:3"]
-    asked = SelfPlayConfig(devices="others")
-    assert (
-        placement_of(SelfPlayConfig(), "cuda", 16, others=others).devices == ()
-    )  # they may be somebody else's
-    each = placement_of(asked, "cuda", 16, others=others)
-    assert (each.workers, each.devices, each.ahead) == (3, tuple(others), 1)
-    assert placement_of(
-        SelfPlayConfig(devices="others", workers=1), "cuda", 16, others=others
-    ).devices == ("cuda:1",)
-    for device in ("cpu", "mps", "cuda"):
-        with pytest.raises(
-            UsageError,
-            match=f"selfplay.devices=others: training on {device} leaves no other device",
-        ):
-            placement_of(asked, device, 16)
+    for device in ("cpu", "cuda", "mps"):
+        assert placement_of(SelfPlayConfig(**asked), device, 4).ahead is ahead
 
 
 @pytest.mark.row("A23")
-@pytest.mark.parametrize(
-    ("workers", "devices", "shares"),
-    [(0, 0, (1, 1)), (1, 0, (0.5, 0.5)), (4, 0, (0.5, 0.125)), (2, 2, (1, 1)), (3, 2, (1, 0.5))],
-)
+@pytest.mark.parametrize(("workers", "shares"), [(0, (1, 1)), (1, (0.5, 0.5)), (4, (0.5, 0.125))])
 def test_the_processes_of_a_device_share_its_memory_cap(
-    workers: int, devices: int, shares: tuple[float, float]
+    workers: int, shares: tuple[float, float]
 ) -> None:
     """Learner, and each that plays."""
-    place = Placement(batch=8, groups=1, workers=workers, devices=("cuda:1", "cuda:2")[:devices])
-    assert place.memory_shares == shares
+    assert Placement(batch=8, groups=1, workers=workers).memory_shares == shares
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])

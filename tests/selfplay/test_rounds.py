@@ -16,10 +16,10 @@ import torch
 
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.hosts import Weights, as_arrays, as_tensors
-from hexlit.selfplay.players import PlayerSettings, make_player
+from hexlit.selfplay.placement import Weights, as_arrays, as_tensors
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.workers import PlayerSettings, make_player
 from tests.selfplay.hosts import KeyedHost
 from tests.selfplay.test_workers import PLACE, SETTINGS
 
@@ -27,7 +27,7 @@ WEIGHTS = [b"a", b"b", b"c", b"d"]
 
 
 def rounds_in(
-    folder: Path, workers: int, ahead: int, deadline: float | None = None
+    folder: Path, workers: int, ahead: bool, deadline: float | None = None
 ) -> SelfPlayRounds:
     settings = replace(SETTINGS, games=4 if workers else 8)
     player = make_player(PlayerSettings(settings, KeyedHost), workers)
@@ -41,7 +41,7 @@ def games_kept(rounds: SelfPlayRounds) -> int:
 
 @pytest.fixture
 def ahead(tmp_path: Path) -> Iterator[SelfPlayRounds]:
-    rounds = rounds_in(tmp_path / "ahead", 1, ahead=1)
+    rounds = rounds_in(tmp_path / "ahead", 1, ahead=True)
     yield rounds
     rounds.close()
 
@@ -68,7 +68,7 @@ def moves(games: list[list[GameRecord]]) -> list[dict[int, tuple[int, list[int]]
 
 @pytest.mark.row("E13")
 def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(tmp_path: Path) -> None:
-    ahead, plain = (rounds_in(tmp_path / str(rounds), 2, ahead=rounds) for rounds in (1, 0))
+    ahead, plain = (rounds_in(tmp_path / str(both), 2, ahead=both) for both in (True, False))
     played = epochs(ahead, WEIGHTS)
     ahead.close()
     lagging = [
@@ -105,42 +105,18 @@ def test_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds)
     assert news[-1] is counts
 
 
-@pytest.mark.row("E13")
-def test_rounds_further_ahead_are_played_with_weights_as_many_epochs_old(tmp_path: Path) -> None:
-    ahead, plain = (rounds_in(tmp_path / str(rounds), 1, ahead=rounds) for rounds in (2, 0))
-    try:
-        played = [ahead.play(b"a", 0, no_news)[0]]
-        for epoch, salt in enumerate(WEIGHTS[1:], start=1):
-            ahead.start_async(WEIGHTS[epoch - 1], epoch - 1)
-            played.append(ahead.play(salt, epoch, no_news)[0])
-        behind = [(WEIGHTS[max(0, epoch - 2)], max(0, epoch - 2)) for epoch in range(len(WEIGHTS))]
-        assert moves(played) == moves(
-            [plain.play(salt, version, no_news)[0] for salt, version in behind]
-        )
-        # A24: what was under way is begun again, from the games in progress of before.
-        state = ahead.state()
-        assert state.begun == [(WEIGHTS[2], 2)]
-        plain.restore(state)
-        assert moves([plain.play(b"unused", 9, no_news)[0]]) == moves(
-            [ahead.play(b"unused", 9, no_news)[0]]
-        )
-    finally:
-        ahead.close()
-        plain.close()
-
-
 @pytest.mark.row("A24")
 def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(
     ahead: SelfPlayRounds, tmp_path: Path
 ) -> None:
     whole = moves(epochs(ahead, WEIGHTS))
     for interrupted_after in (1, 2):
-        first = rounds_in(tmp_path / str(interrupted_after), 1, ahead=1)
+        first = rounds_in(tmp_path / str(interrupted_after), 1, ahead=True)
         played = epochs(first, WEIGHTS[:interrupted_after])
         state = first.state()
-        assert state.begun == [(WEIGHTS[interrupted_after - 1], interrupted_after - 1)]
+        assert state.begun == (WEIGHTS[interrupted_after - 1], interrupted_after - 1)
         first.close()
-        again = rounds_in(tmp_path / str(interrupted_after), 1, ahead=1)
+        again = rounds_in(tmp_path / str(interrupted_after), 1, ahead=True)
         again.restore(state)
         assert again.state().begun == state.begun
         played += epochs(again, WEIGHTS[interrupted_after:], interrupted_after)
@@ -149,25 +125,25 @@ def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(
 
 
 def test_without_being_ahead_nothing_begins(tmp_path: Path) -> None:
-    rounds = rounds_in(tmp_path, 0, ahead=0)
+    rounds = rounds_in(tmp_path, 0, ahead=False)
     rounds.play(b"a", 0, no_news)
     kept = games_kept(rounds)
     rounds.start_async(b"a", 0)
     state = rounds.state()
-    assert state.begun == []
+    assert state.begun is None
     assert games_kept(rounds) == kept
     first = moves([rounds.play(b"b", 1, no_news)[0]])
-    other = rounds_in(tmp_path / "other", 0, ahead=0)
-    other.restore(RoundState(state.in_progress, [Begun(b"b", 1)]))  # saved by a run that was ahead
+    other = rounds_in(tmp_path / "other", 0, ahead=False)
+    other.restore(RoundState(state.in_progress, Begun(b"b", 1)))  # saved by a run that was ahead
     assert moves([other.play(b"unused", 2, no_news)[0]]) == first
 
 
 def test_after_the_deadline_no_round_begins(tmp_path: Path) -> None:
-    rounds = rounds_in(tmp_path, 1, ahead=1, deadline=0.0)
+    rounds = rounds_in(tmp_path, 1, ahead=True, deadline=0.0)
     try:
         rounds.play(b"a", 0, no_news)
         rounds.start_async(b"a", 0)
-        assert rounds.state().begun == []
+        assert rounds.state().begun is None
     finally:
         rounds.close()
 
@@ -175,7 +151,7 @@ def test_after_the_deadline_no_round_begins(tmp_path: Path) -> None:
 def test_closing_ends_a_round_under_way_and_keeps_its_games(tmp_path: Path) -> None:
     before, threads = psutil.Process().children(), set(threading.enumerate())
     player = make_player(PLACE, 1)
-    rounds = SelfPlayRounds(player, GameStore(tmp_path), positions=10**9, ahead=1)
+    rounds = SelfPlayRounds(player, GameStore(tmp_path), positions=10**9, ahead=True)
     rounds.start_async(b"a", 0)
     while games_kept(rounds) < 10:
         time.sleep(0.01)
@@ -189,7 +165,7 @@ def test_closing_ends_a_round_under_way_and_keeps_its_games(tmp_path: Path) -> N
 
 
 def test_what_goes_wrong_in_the_background_is_told_by_the_next_round(tmp_path: Path) -> None:
-    rounds = SelfPlayRounds(make_player(PLACE, 1), GameStore(tmp_path), positions=10, ahead=1)
+    rounds = SelfPlayRounds(make_player(PLACE, 1), GameStore(tmp_path), positions=10, ahead=True)
     try:
         rounds.start_async(b"fail", 0)
         with pytest.raises(ArithmeticError, match="the network broke"):

@@ -7,22 +7,22 @@ import psutil
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.selfplay.players import (
+from hexlit.selfplay.workers import (
     LocalPlayer,
     PlayerSettings,
     SelfPlayer,
-    WorkerPlayers,
+    WorkerPool,
     make_player,
 )
 from tests.selfplay.players import SelfPlayerTests, played, workplace
 
 PLACE = workplace()
-SETTINGS = PLACE.settings
+SETTINGS = PLACE.games
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[WorkerPlayers]:
-    players = WorkerPlayers(PLACE, 2)
+def two() -> Iterator[WorkerPool]:
+    players = WorkerPool(PLACE, 2)
     yield players
     players.close()
 
@@ -42,14 +42,14 @@ class TestOneProcess(SelfPlayerTests):
 @pytest.mark.row("E13")
 class TestWorkers(SelfPlayerTests):
     @pytest.fixture(autouse=True)
-    def _started(self, two: WorkerPlayers) -> None:
+    def _started(self, two: WorkerPool) -> None:
         self.two = two
 
     def make(self, place: PlayerSettings) -> SelfPlayer:
         return self.two
 
 
-def test_every_worker_plays_games_of_its_own_numbers(two: WorkerPlayers) -> None:
+def test_every_worker_plays_games_of_its_own_numbers(two: WorkerPool) -> None:
     assert {game % 8 // 4 for game in played(two, 60)[0]} == {0, 1}
 
 
@@ -67,11 +67,11 @@ def test_workers_say_what_processor_time_they_took() -> None:
 
 
 def place(part: int, parts: int) -> PlayerSettings:
-    return PlayerSettings(replace(PLACE.settings, part=part, parts=parts), PLACE.make_host)
+    return PlayerSettings(replace(PLACE.games, part=part, parts=parts), PLACE.make_host)
 
 
 @pytest.mark.row("F22")
-def test_other_processes_go_on_with_the_games_and_play_the_same(two: WorkerPlayers) -> None:
+def test_other_processes_go_on_with_the_games_and_play_the_same(two: WorkerPool) -> None:
     """Two ranks that play themselves after two workers of one, and the other way round."""
     start = two.snapshot()
     found, _ = played(two, 60)

@@ -17,7 +17,7 @@ from hexlit.tasks.run_config import RunConfig, check_there
 
 if TYPE_CHECKING:
     from hexlit.accelerate.profile import DeviceProfile
-    from hexlit.selfplay.playing import Players
+    from hexlit.selfplay.placement import Players
 
 
 @dataclass
@@ -160,7 +160,7 @@ class HexTrainConfig(RunConfig):
     def make_players(self, profile: "DeviceProfile") -> "Players":
         """Start the players of this rank; imports what they need."""
         from hexlit.selfplay.actor import GamesSettings
-        from hexlit.selfplay.playing import make_players
+        from hexlit.selfplay.placement import make_players
 
         games = GamesSettings(
             self.selfplay, self.search, self.board, self.selfplay.games, self.seed, self.swap

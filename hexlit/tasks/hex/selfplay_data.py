@@ -20,8 +20,7 @@ from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.dataset import GameRows
-from hexlit.selfplay.hosts import Weights, as_arrays, as_tensors, weights_of
-from hexlit.selfplay.playing import Players
+from hexlit.selfplay.placement import Players, Weights, as_arrays, as_tensors, weights_of
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow, brier_score
@@ -51,7 +50,7 @@ class SelfPlayDataModule(HexDataModule):
 
     Processes of their own may play (`selfplay.ahead`). They play for the next epoch while the
     network trains on this one's games. Their weights are those of the epoch's beginning: one epoch
-    older than otherwise, or `selfplay.versions_behind` epochs.
+    older than otherwise.
     """
 
     def __init__(
@@ -69,11 +68,7 @@ class SelfPlayDataModule(HexDataModule):
         super().__init__()
         self.config = config.selfplay
         self.replay = replay = config.data
-        self.left: list[int] = []
-        """Epochs at whose beginning the first of the smaller boards were left,
-        see `selfplay.smaller_mark`.
-        """
-        self.board_of = partial(self.config.board_of, board=config.board, left=self.left)
+        self.board_of = partial(self.config.board_of, board=config.board)
         self.seed = config.seed
         self.profile = session.profile
         self.clock = session.clock
@@ -131,7 +126,7 @@ class SelfPlayDataModule(HexDataModule):
         else:
             self._take_games_again()
             new = self.config.positions
-        if epoch + self.players.placement.ahead < games_until:
+        if self.players.placement.ahead and epoch + 1 < games_until:
             self.rounds.start_async(self._weights(), epoch)
         steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))
         mixed: dict[str, Any] = {"others": self.others, "share": self.replay.mix_share}
@@ -149,8 +144,12 @@ class SelfPlayDataModule(HexDataModule):
     def summary(self) -> dict[str, Any]:
         games, positions, unresigned, false_resigns = self.totals.values()
         resignations = {"played_on": unresigned, "would_have_been_wrong": false_resigns}
-        devices, place = list(self.players.devices), self.players.placement
-        players = {"processes": place.workers, "devices": devices, "versions_behind": place.ahead}
+        placement = self.players.placement
+        players = {
+            "processes": placement.workers,
+            "devices": [self.players.device],
+            "versions_behind": int(placement.ahead),
+        }
         return {
             "games": games,
             "positions": positions,
@@ -211,7 +210,6 @@ class SelfPlayDataModule(HexDataModule):
         self.totals = {name: total + getattr(counts, name) for name, total in self.totals.items()}
         self.evaluations[self.size] += counts.evaluations
         self._latest, self._brier = counts, brier_score(records)
-        self._leave(epoch)
         return counts
 
     def _take_games_again(self) -> None:
@@ -229,23 +227,6 @@ class SelfPlayDataModule(HexDataModule):
             )
             self.window.extend(broadcast(own))
 
-    def _leave(self, epoch: int) -> None:
-        """Leave the smaller board of `epoch` if it has reached its mark,
-        with the first round that has not begun.
-        """
-        since = self.left[-1] if self.left else 0
-        if (
-            self.config.smaller_mark
-            and len(self.left) < len(self.config.smaller_boards)
-            and epoch >= since
-        ):
-            following, last = (
-                epoch + max(1, self.players.placement.ahead),
-                since + self.config.smaller_epochs,
-            )
-            if self._brier <= self.config.smaller_mark or following >= last:
-                self.left.append(min(following, last))
-
     def _weights(self) -> Weights:
         assert self.trainer is not None
         return weights_of(self.trainer.lightning_module.net_in_use)  # type: ignore[arg-type]  # of a TrainedModule
@@ -255,17 +236,17 @@ class SelfPlayDataModule(HexDataModule):
         and the counts so far, as tensors and numbers.
         """
         in_progress, begun = self.rounds.state()
+        ahead = []
+        if begun is not None:
+            weights = as_tensors(begun.weights)
+            ahead = [{"weights": weights, "network_version": begun.network_version}]
         return {
             "in_progress": [as_tensors(part) for part in in_progress],
-            "ahead": [
-                {"weights": as_tensors(one.weights), "network_version": one.network_version}
-                for one in begun
-            ],
+            "ahead": ahead,
             "window": torch.tensor(
                 [game for one in self.windows.values() for game in one.game_ids], dtype=torch.int64
             ),
             "boards": self.evaluations,
-            "left": self.left,
             **self.totals,
         }
 
@@ -276,21 +257,16 @@ class SelfPlayDataModule(HexDataModule):
         saved twice.
         """
         in_progress = [as_arrays(part) for part in state_dict["in_progress"]]
-        begun = [
-            Begun(as_arrays(one["weights"]), one["network_version"]) for one in state_dict["ahead"]
-        ]
+        begun = None
+        for round_ahead in state_dict["ahead"]:  # at most one
+            begun = Begun(as_arrays(round_ahead["weights"]), round_ahead["network_version"])
         self.rounds.restore(RoundState(in_progress, begun))
         self.totals = {name: state_dict[name] for name in COUNTS}
         records = [] if self.store is None else self.store.find(state_dict["window"].tolist())
         records = broadcast(records)
         for size, window in self.windows.items():
             window.extend(record for record in records if record.size == size)
-        self.evaluations |= (
-            state_dict["boards"]
-            if "boards" in state_dict
-            else {self.size: state_dict["evaluations"]}
-        )
-        self.left[:] = state_dict.get("left", [])
+        self.evaluations |= state_dict["boards"]
 
     def teardown(self, stage: str) -> None:
         self.close()

@@ -30,8 +30,14 @@ from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.run_files import read_run
 from hexlit.reporting.strength import hex_sections
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
-from hexlit.selfplay.hosts import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
-from hexlit.selfplay.playing import Players
+from hexlit.selfplay.placement import (
+    EvaluatorHost,
+    Players,
+    Weights,
+    as_arrays,
+    as_tensors,
+    weights_of,
+)
 from hexlit.selfplay.store import part_files
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
@@ -143,7 +149,7 @@ class HexTask(ShownTask):
         self.data = make_data(config, session, self.console, self._strength.players)
         self.module.busy_beside = self.data.busy_beside
         self._closing.append(self.data)
-        profile.on(profile.device, self.data.memory_share).apply()
+        profile.with_memory_share(self.data.memory_share).apply()
         batch = self._strength.set_up(profile)
         self._host = EvaluatorHost(
             config.net, size=config.board, swap=config.swap, batch=batch, profile=profile

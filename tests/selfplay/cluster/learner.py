@@ -18,15 +18,14 @@ from hexlit.cluster.config import RayConfig
 from hexlit.files import replacing
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import GamesSettings
-from hexlit.selfplay.cluster import RayPlayers
+from hexlit.selfplay.cluster import RayPool
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.players import PlayerSettings, SelfPlayer
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.workers import PlayerSettings, SelfPlayer
 from tests.selfplay.hosts import KeyedHost, PatientHost
 
 PARTS = 3
-AHEAD = 2
 POSITIONS = 180
 CONFIG = SelfPlayConfig(fast_simulations=4, opening_plies=4)
 SETTINGS = GamesSettings(CONFIG, SearchConfig(simulations=16), size=5, games=12, seed=4)
@@ -45,7 +44,7 @@ def learn(player: SelfPlayer, folder: Path, enough: Callable[[int], bool]) -> in
 
     Returns the number of epochs.
     """
-    rounds = SelfPlayRounds(player, GameStore(folder / "games"), positions=POSITIONS, ahead=AHEAD)
+    rounds = SelfPlayRounds(player, GameStore(folder / "games"), positions=POSITIONS, ahead=True)
     epoch = 0
     state = folder / "state.npz"
     if state.exists():
@@ -61,11 +60,9 @@ def learn(player: SelfPlayer, folder: Path, enough: Callable[[int], bool]) -> in
             }
             for part in range(PARTS)
         ]
-        rounds.restore(
-            RoundState(
-                in_progress, [Begun(weights_of(version), version) for version in told["begun"]]
-            )
-        )
+        version = told["begun"]
+        begun = None if version is None else Begun(weights_of(version), version)
+        rounds.restore(RoundState(in_progress, begun))
     while True:
         records, counts = rounds.play(weights_of(epoch), epoch, lambda counts: None)
         assert counts.games == len(records)
@@ -79,7 +76,7 @@ def learn(player: SelfPlayer, folder: Path, enough: Callable[[int], bool]) -> in
             for part, one in enumerate(in_progress)
             for name, array in one.items()
         }
-        told = {"epochs": epoch, "begun": [one.network_version for one in begun]}
+        told = {"epochs": epoch, "begun": begun and begun.network_version}
         with replacing(state) as temporary, temporary.open("wb") as file:
             np.savez(file, told=json.dumps(told), **arrays)
         print(f"{epoch} epochs, {len(records)} games in the last one", flush=True)
@@ -92,4 +89,4 @@ def learn(player: SelfPlayer, folder: Path, enough: Callable[[int], bool]) -> in
 if __name__ == "__main__":
     place, address = Path(sys.argv[1]), sys.argv[2]
     config = RayConfig(address=address, cpus=1, retries=1000, wait=None)
-    learn(RayPlayers(SLOW_PLACE, PARTS, config), place, lambda epoch: (place / "enough").exists())
+    learn(RayPool(SLOW_PLACE, PARTS, config), place, lambda epoch: (place / "enough").exists())

@@ -12,10 +12,10 @@ from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, share_of
-from hexlit.selfplay.cluster import RayPlayers
-from hexlit.selfplay.players import RoundRequest
+from hexlit.selfplay.cluster import RayPool
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.workers import RoundRequest
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.cluster.fake_ray import FakeRay, stand_in
 from tests.selfplay.same_games import same
@@ -33,8 +33,8 @@ def ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRay:
 
 
 @pytest.fixture
-def players(ray: FakeRay) -> Iterator[RayPlayers]:
-    made = RayPlayers(PLACE, PARTS, RayConfig(address="auto"))
+def players(ray: FakeRay) -> Iterator[RayPool]:
+    made = RayPool(PLACE, PARTS, RayConfig(address="auto"))
     yield made
     made.close()
     assert ray.shut_down
@@ -64,10 +64,10 @@ def without_ray(positions: int, salts: list[bytes]) -> list[list[GameRecord]]:
 
 
 def test_f21_rounds_on_ray_are_those_of_workers_also_when_processes_are_lost(
-    players: RayPlayers, ray: FakeRay, tmp_path: Path
+    players: RayPool, ray: FakeRay, tmp_path: Path
 ) -> None:
     players.prepare()
-    rounds = SelfPlayRounds(players, GameStore(tmp_path / "games"), positions=60, ahead=1)
+    rounds = SelfPlayRounds(players, GameStore(tmp_path / "games"), positions=60, ahead=True)
     salts = [b"a", b"a", b"b", b"c"]
     ray.losses = {1, 2, 5, 6}
     found = []
@@ -81,7 +81,7 @@ def test_f21_rounds_on_ray_are_those_of_workers_also_when_processes_are_lost(
         assert [game.moves.tolist() for game in ours] == [game.moves.tolist() for game in theirs]
         assert {game.network_version for game in ours} <= set(range(version + 1))
     assert ray.begun == 1 + len(ray.losses) + PARTS * 4
-    assert len(ray.puts) == 1 + 3  # the place, and each version of the weights once
+    assert len(ray.puts) == 1 + 4  # the place, and the weights of each round
     assert rounds.store is not None
     numbers = [game.game_id for game in rounds.store.records()]
     assert len(numbers) == len(set(numbers)) == sum(map(len, found))
@@ -89,8 +89,8 @@ def test_f21_rounds_on_ray_are_those_of_workers_also_when_processes_are_lost(
     rounds.store.close()
 
 
-def test_a_state_continues_on_other_players(players: RayPlayers, ray: FakeRay) -> None:
-    def one_round(player: RayPlayers, salt: bytes) -> list[GameRecord]:
+def test_a_state_continues_on_other_players(players: RayPool, ray: FakeRay) -> None:
+    def one_round(player: RayPool, salt: bytes) -> list[GameRecord]:
         games: list[GameRecord] = []
         player.play(RoundRequest(salt, 40, 0, on_games=lambda records, _: games.extend(records)))
         return sorted(games, key=lambda game: game.game_id)
@@ -98,7 +98,7 @@ def test_a_state_continues_on_other_players(players: RayPlayers, ray: FakeRay) -
     one_round(players, b"a")
     state = players.snapshot()
     second = one_round(players, b"b")
-    other = RayPlayers(PLACE, PARTS, RayConfig())
+    other = RayPool(PLACE, PARTS, RayConfig())
     other.prepare()
     other.restore(state)
     assert all(same(*pair) for pair in zip(one_round(other, b"b"), second, strict=True))
@@ -107,13 +107,13 @@ def test_a_state_continues_on_other_players(players: RayPlayers, ray: FakeRay) -
         players.restore(state[:1])
 
 
-def test_a_mistake_in_play_is_raised_as_it_was(players: RayPlayers) -> None:
+def test_a_mistake_in_play_is_raised_as_it_was(players: RayPool) -> None:
     for _ in range(2):  # and again by those who ask later
         with pytest.raises(ArithmeticError, match="the network broke"):
             players.play(RoundRequest(b"fail", 10, 0, on_games=lambda *_: None))
 
 
-def test_what_goes_wrong_with_the_games_here_is_raised_here(players: RayPlayers) -> None:
+def test_what_goes_wrong_with_the_games_here_is_raised_here(players: RayPool) -> None:
     def full(records: list[GameRecord], counts: SelfPlayCounts) -> None:
         raise OSError(28, "No space left on device")
 

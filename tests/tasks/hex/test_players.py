@@ -17,9 +17,9 @@ from hexlit.accelerate import profile
 from hexlit.accelerate.ranks import Ranks
 from hexlit.hex.record import GameRecord
 from hexlit.nets.tower import build_net
-from hexlit.selfplay import playing
-from hexlit.selfplay.hosts import HostMaker
-from hexlit.selfplay.players import LocalPlayer, PlayerSettings, SelfPlayer, WorkerPlayers
+from hexlit.selfplay import placement
+from hexlit.selfplay.placement import HostMaker
+from hexlit.selfplay.workers import LocalPlayer, PlayerSettings, SelfPlayer, WorkerPool
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.phases import PhaseClock
 from tests.cluster.fake_ray import stand_in
@@ -58,8 +58,7 @@ def cards(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-CAP, OTHERS = "accelerator.memory_cap=8", "selfplay.devices=others"
-CARDS = ["cuda:1", "cuda:2", "cuda:3"]
+CAP = "accelerator.memory_cap=8"
 
 
 @pytest.mark.row("E13")
@@ -72,14 +71,6 @@ CARDS = ["cuda:1", "cuda:2", "cuda:3"]
         ("mps", ["accelerator.threads=8", CAP], ["mps"], [8], (4, 4)),
         ("cuda", ["accelerator.threads=8", CAP], ["cuda:0"], [8], (4, 4)),
         ("4 cuda", ["accelerator.threads=8"], ["cuda:0"], [8], (None, None)),
-        ("4 cuda", ["accelerator.threads=9", CAP, OTHERS], CARDS, [3] * 3, (8, 8)),
-        (
-            "4 cuda",
-            ["accelerator.threads=8", CAP, OTHERS, "selfplay.workers=4"],
-            [*CARDS, "cuda:1"],
-            [2] * 4,
-            (8, 4),
-        ),
     ],
     ids=[
         "cpu, 2 cores",
@@ -87,8 +78,6 @@ CARDS = ["cuda:1", "cuda:2", "cuda:3"]
         "mps",
         "one cuda",
         "four cuda",
-        "the other three",
-        "four on the other three",
     ],
 )
 def test_the_device_decides_how_many_processes_play_and_where(
@@ -101,7 +90,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All are one epoch ahead of the training, wherever they play."""
-    monkeypatch.setattr(playing, "make_player", Stub)
+    monkeypatch.setattr(placement, "make_player", Stub)
     kind = device.split()[-1]
     cards(4 if device == "4 cuda" else 1, monkeypatch)
     config = recipe(kind, *overrides)
@@ -111,7 +100,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
     makers: list[HostMaker] = [place.make_host for place in stub.places]
     assert [str(maker.hardware.device) for maker in makers] == devices
     assert [maker.hardware.threads for maker in makers] == threads
-    learner = made.on(made.device, data.memory_share)
+    learner = made.with_memory_share(data.memory_share)
     assert (learner.memory_cap, makers[0].hardware.memory_cap) == caps
     assert data.summary()["players"] == {
         "processes": len(devices),
@@ -125,7 +114,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
 def test_every_rank_plays_on_the_card_that_it_trains_on(
     rank: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(playing, "make_player", Stub)
+    monkeypatch.setattr(placement, "make_player", Stub)
     cards(2, monkeypatch)
     for name, value in Ranks(rank, 2, rank, 2).environment().items():
         monkeypatch.setenv(name, value)
@@ -174,8 +163,8 @@ def session(folder: Path, *overrides: str) -> Session:
 
 def with_any_host(workplace: PlayerSettings, workers: int) -> SelfPlayer:
     """The processes of `make_player`, which load no PyTorch."""
-    place = PlayerSettings(workplace.settings, AnyHost)
-    return WorkerPlayers(place, workers) if workers else LocalPlayer(place)
+    place = PlayerSettings(workplace.games, AnyHost)
+    return WorkerPool(place, workers) if workers else LocalPlayer(place)
 
 
 @pytest.mark.row("E13")
@@ -186,9 +175,8 @@ def with_any_host(workplace: PlayerSettings, workers: int) -> SelfPlayer:
         (["selfplay.workers=1"], [0, 1, 1, 1]),
         ([*RAY], [0, 1, 1, 1]),
         ([*RAY, "selfplay.ahead=false"], [0, 0, 0, 0]),
-        ([*RAY, "selfplay.versions_behind=2"], [0, 1, 2, 2]),
     ],
-    ids=["this process", "a worker", "ray", "taking turns", "two epochs ahead"],
+    ids=["this process", "a worker", "ray", "taking turns"],
 )
 def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
     overrides: list[str], least: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -196,9 +184,9 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
     """Epochs since the network that a game began with;
     a game that began and ended in one round has the least.
     """
-    monkeypatch.setattr(playing, "make_player", with_any_host)
+    monkeypatch.setattr(placement, "make_player", with_any_host)
     stand_in(monkeypatch)
-    monkeypatch.setattr(playing, "HostMaker", lambda *arguments: AnyHost)
+    monkeypatch.setattr(placement, "HostMaker", lambda *arguments: AnyHost)
     run = session(tmp_path, *overrides)
     seen: list[list[GameRecord]] = []
     try:
@@ -221,23 +209,14 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
 
 
 @pytest.mark.row("G4")
-@pytest.mark.parametrize(
-    ("mark", "boards"), [(0, [2, 2, 3, 3]), (1e-9, [2, 2, 3, 3]), (1, [2, 3, 3, 3])]
-)
-def test_a_smaller_board_is_left_at_its_mark_or_after_its_epochs(
-    mark: float, boards: list[int], tmp_path: Path
-) -> None:
-    smaller = (
-        "selfplay.smaller_boards=[2]",
-        "selfplay.smaller_epochs=2",
-        f"selfplay.smaller_mark={mark}",
-    )
+def test_a_smaller_board_is_left_after_its_epochs(tmp_path: Path) -> None:
+    smaller = "selfplay.smaller_boards=[2]", "selfplay.smaller_epochs=2"
     run = session(tmp_path, *smaller, "selfplay.workers=0")
     try:
         figures = list(run.epochs())
     finally:
         run.data.close()
-    assert [epoch["board"] for epoch in figures] == boards
+    assert [epoch["board"] for epoch in figures] == [2, 2, 3, 3]
     assert all(0 < epoch["brier"] < 1 for epoch in figures)
 
 
@@ -276,18 +255,18 @@ def test_the_games_of_the_next_epoch_are_played_while_the_network_trains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Training lasts here until they are all there. No more than one epoch of them waits."""
-    monkeypatch.setattr(playing, "make_player", with_any_host)
+    monkeypatch.setattr(placement, "make_player", with_any_host)
     run = session(tmp_path, "selfplay.workers=1")
     rounds, kept = run.data.rounds, []
 
     def train(epoch: int) -> None:
         assert rounds.store is not None
         before, end = len(rounds.store), time.monotonic() + 60
-        under_way = rounds._queue[0].ended if epoch + 1 < EPOCHS else None
+        under_way = rounds._next.ended if rounds._next else None
         while under_way is not None and not under_way.done() and time.monotonic() < end:
             time.sleep(0.01)
         kept.append(len(rounds.store) - before)
-        assert len(rounds.state().begun) == (1 if epoch + 1 < EPOCHS else 0)
+        assert (rounds.state().begun is not None) is (epoch + 1 < EPOCHS)
 
     try:
         for _ in run.epochs(train):
@@ -313,7 +292,7 @@ def test_a_process_that_plays_keeps_torch_at_its_share_of_the_threads() -> None:
         "from hexlit.accelerate.config import AcceleratorConfig\n"
         "from hexlit.accelerate.profile import build_profile\n"
         "from hexlit.nets.config import NetConfig\n"
-        "from hexlit.selfplay.hosts import HostMaker\n"
+        "from hexlit.selfplay.placement import HostMaker\n"
         "profile = build_profile(AcceleratorConfig(device='cpu', threads=2)).share(2)\n"
         "HostMaker(NetConfig(channels=8, blocks=[1]), 3, False, 4, profile)()\n"
         "print(torch.get_num_threads())\n"

@@ -57,7 +57,7 @@ class Here:
     def __init__(self, place: Any, workers: int) -> None:
         parts = max(1, workers)
         self.actors = [
-            SelfPlay(replace(place.settings, part=part, parts=parts)) for part in range(parts)
+            SelfPlay(replace(place.games, part=part, parts=parts)) for part in range(parts)
         ]
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ def test_games_meet_as_many_networks_on_every_device(
     """With the batches of cuda (2 groups of 1,024 and
     more at once before) they met six times as many.
     """
-    monkeypatch.setattr("hexlit.selfplay.playing.make_player", Here)
+    monkeypatch.setattr("hexlit.selfplay.placement.make_player", Here)
     met = {}
     for device in DEVICES:
         config = recipe(device, "board=4", "search.simulations=2", "selfplay.fast_simulations=1")
@@ -133,7 +133,7 @@ def test_games_meet_as_many_networks_on_every_device(
 def test_the_settings_of_the_data_reach_the_windows_of_all_boards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hexlit.selfplay.playing.make_player", Here)
+    monkeypatch.setattr("hexlit.selfplay.placement.make_player", Here)
     monkeypatch.setattr(
         profile, "choose_device", lambda requested, *rank, **how: torch.device("cpu")
     )

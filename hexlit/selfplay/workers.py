@@ -1,5 +1,5 @@
-"""Players of self-play games: the interface of all of them, and those in this process or in worker
-processes.
+"""Players of self-play games: the interface of all of them, one in this process, and a pool of
+worker processes.
 
 Worker processes are started by spawn. Each plays games with its own numbers (and so random draws),
 and stops after its own share of positions. So the games of a run do not depend on timing.
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Protocol, cast
 
 import psutil
 
@@ -27,7 +27,7 @@ from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts, Snapshot, share_of
 
 NICENESS = 5
-"""Niceness of worker processes: the training beside them,
+"""Niceness of worker processes: the training next to them,
 which they would wait for, should find its cores free.
 """
 
@@ -42,8 +42,8 @@ class NetworkHost(Protocol):
         """An evaluator with `weights`."""
 
 
-def unheard(*news: Any) -> None:
-    """Takes games that nobody waits for."""
+def ignore(records: list[GameRecord], counts: SelfPlayCounts) -> None:
+    """Drop games that nobody waits for."""
 
 
 @dataclass(frozen=True)
@@ -56,56 +56,45 @@ class RoundRequest:
     """Least number of positions in the games that end, for all processes that play."""
     network_version: int
     """Version of these weights, for the records of the games."""
-    on_games: Callable[[list[GameRecord], SelfPlayCounts], None] = unheard
+    on_games: Callable[[list[GameRecord], SelfPlayCounts], None] = ignore
     """Gets the games as they end, with the counts so far."""
     deadline: float | None = None
     """Time on `time.monotonic()`, which all processes of a machine share,
     when the round is cut short. None: never.
     """
     size: int | None = None
-    """Rows of the board. None: the player's own."""
-
-
-class RoundResult(NamedTuple):
-    """A round of self-play that has ended."""
-
-    counts: SelfPlayCounts
-    in_progress: list[Snapshot]
-    """The games in progress after the round, from `SelfPlayer.snapshot`."""
+    """Rows of the board. None: those of the run's board."""
 
 
 @dataclass(frozen=True)
 class PlayerSettings:
     """Settings of a player, in this process or in another one; they can be sent there."""
 
-    settings: GamesSettings
+    games: GamesSettings
     make_host: Callable[[], NetworkHost]
     """Makes the evaluator's host, in the process that plays."""
-    hosts: tuple[Callable[[], NetworkHost], ...] = ()
-    """Makers for the processes that play, in turn, if they differ: each may have another device."""
 
-    def on(self, size: int) -> "PlayerSettings":
+    def with_board(self, size: int) -> "PlayerSettings":
         """The settings of this player's games on boards of `size`;
         the numbers of these games tell the boards apart.
         """
-        settings = replace(self.settings, size=size, first_game=size * GAMES_OF_A_BOARD)
-        return PlayerSettings(settings, replace(self.make_host, size=size))  # type: ignore[type-var]  # a HostMaker
+        games = replace(self.games, size=size, first_game=size * GAMES_OF_A_BOARD)
+        return PlayerSettings(games, replace(self.make_host, size=size))  # type: ignore[type-var]  # a HostMaker
 
     def cut(self, count: int) -> "list[PlayerSettings]":
         """The settings of `count` processes;
         if these games are one part of several, each is a part of that part.
         """
-        own, makers = self.settings, self.hosts or (self.make_host,)
+        first = count * self.games.part
+        parts = count * self.games.parts
         return [
-            PlayerSettings(
-                replace(own, part=count * own.part + number, parts=count * own.parts), maker
-            )
-            for number, maker in zip(range(count), makers * count, strict=False)
+            PlayerSettings(replace(self.games, part=part, parts=parts), self.make_host)
+            for part in range(first, first + count)
         ]
 
 
 class SelfPlayer(Protocol):
-    """Plays the games of an epoch, here or elsewhere."""
+    """Plays the games of an epoch, on this machine or on others."""
 
     def prepare(self) -> None:
         """Compile or load the kernels of play."""
@@ -115,10 +104,8 @@ class SelfPlayer(Protocol):
         see `SelfPlay.play`.
         """
 
-    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
-        """As `play`, for the games after the round begun before;
-        the functions of `request` run in another thread.
-        """
+    def start_async(self, request: RoundRequest) -> Future[SelfPlayCounts]:
+        """As `play`, in the background; the functions of `request` run in another thread."""
 
     def snapshot(self) -> list[Snapshot]:
         """The games in progress, one snapshot for each process that plays."""
@@ -135,70 +122,68 @@ class SelfPlayer(Protocol):
         """End all processes and the play under way."""
 
 
-def compile_play(settings: GamesSettings) -> None:
-    """Compile or load the kernels of play with `settings`, by a game of its own."""
-    SelfPlay(replace(settings, games=1, groups=1, part=0, parts=1)).play(
-        UniformEvaluator(), positions=1
-    )
+def compile_play(games: GamesSettings) -> None:
+    """Compile or load the kernels of play with these settings, by a separate game."""
+    one_game = replace(games, games=1, groups=1, part=0, parts=1)
+    SelfPlay(one_game).play(UniformEvaluator(), positions=1)
 
 
 class LocalPlayer:
     """Plays in this process."""
 
-    def __init__(self, place: PlayerSettings) -> None:
-        """Set up the games of `place`."""
-        self._place, self._settings = place, place.settings
-        self._host = place.make_host()  # first, for it sets the number of threads
+    def __init__(self, settings: PlayerSettings) -> None:
+        """Set up the games of `settings`."""
+        self._settings = settings
+        self._host = settings.make_host()  # first, for it sets the number of threads
         self._smaller: dict[int, LocalPlayer] = {}
 
     @cached_property
     def games(self) -> SelfPlay:
         """The games, made on first use because starting them needs compiled code."""
-        return SelfPlay(self._settings)
+        return SelfPlay(self._settings.games)
 
     def prepare(self) -> None:
         """See `SelfPlayer`."""
-        compile_play(self._settings)
+        compile_play(self._settings.games)
 
     def play(self, request: RoundRequest) -> SelfPlayCounts:
         """See `SelfPlayer`."""
-        if request.size not in (None, self._settings.size):
-            return self._on(request.size).play(replace(request, size=None))
-        evaluator, own = self._host.refreshed(request.weights), self._settings
+        games = self._settings.games
+        if request.size not in (None, games.size):
+            return self._on_board(request.size).play(replace(request, size=None))
         return self.games.play(
-            evaluator,
-            positions=share_of(request.positions, own.games, own.part, own.parts),
+            self._host.refreshed(request.weights),
+            positions=share_of(request.positions, games.games, games.part, games.parts),
             network_version=request.network_version,
             on_games=request.on_games,
             deadline=request.deadline,
         )
 
-    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
+    def start_async(self, request: RoundRequest) -> Future[SelfPlayCounts]:
         """The settings refuse to be ahead without other processes."""
         raise NotImplementedError
 
     def snapshot(self) -> list[Snapshot]:
         """See `SelfPlayer`. Names of the games on a smaller board begin with its rows."""
-        parts = {f"{size}/": player.games.snapshot() for size, player in self._smaller.items()}
-        smaller = {
-            place + name: array for place, part in parts.items() for name, array in part.items()
-        }
-        return [self.games.snapshot() | smaller]
+        snapshot = self.games.snapshot()
+        for size, player in self._smaller.items():
+            for name, array in player.games.snapshot().items():
+                snapshot[f"{size}/{name}"] = array
+        return [snapshot]
 
     def restore(self, snapshots: list[Snapshot]) -> None:
         """See `SelfPlayer`."""
-        for size in {int(name.partition("/")[0]) for name in snapshots[0] if "/" in name}:
-            there = [
-                {name: one[f"{size}/{name}"] for name in one if "/" not in name}
-                for one in snapshots
-            ]
-            self._on(size).restore(there)
-        self.games.restore(self._settings.of_part(snapshots))
+        prefixes = {name.partition("/")[0] for name in snapshots[0] if "/" in name}
+        for prefix in prefixes:
+            smaller = [of_board(prefix, snapshot) for snapshot in snapshots]
+            self._on_board(int(prefix)).restore(smaller)
+        run_board = [of_board("", snapshot) for snapshot in snapshots]
+        self.games.restore(self._settings.games.of_part(run_board))
 
-    def _on(self, size: int) -> "LocalPlayer":
+    def _on_board(self, size: int) -> "LocalPlayer":
         """The player on the smaller board, made when it first plays."""
         if size not in self._smaller:
-            self._smaller[size] = LocalPlayer(self._place.on(size))
+            self._smaller[size] = LocalPlayer(self._settings.with_board(size))
         return self._smaller[size]
 
     def cpu_seconds(self) -> float:
@@ -209,27 +194,42 @@ class LocalPlayer:
         """See `SelfPlayer`; there is nothing to end."""
 
 
-class WorkerPlayers:
+def of_board(rows: str, snapshot: Snapshot) -> Snapshot:
+    """The part of a snapshot for the board whose names begin with `rows`; "" is the run's board."""
+    part = {}
+    for name, array in snapshot.items():
+        board, _, field = name.rpartition("/")
+        if board == rows:
+            part[field] = array
+    return part
+
+
+class WorkerPool:
     """Plays in `count` processes; each has its share of the slots, and collects its share of the
     positions.
 
     They end with this process, however it ends (see `hexlit.cluster.lifeline`).
     """
 
-    def __init__(self, place: PlayerSettings, count: int) -> None:
-        """Start the processes; each sets up its part of the games of `place`."""
+    def __init__(self, settings: PlayerSettings, count: int) -> None:
+        """Start the processes; each sets up its part of the games of `settings`."""
         context = multiprocessing.get_context("spawn")
         line, self._lifeline = context.Pipe(duplex=False)  # no other process has its other end
         self._connections: list[Connection] = []
         self._processes = []
-        for worker, own in enumerate(place.cut(count)):
-            ours, theirs = context.Pipe()
+        for worker, part in enumerate(settings.cut(count)):
+            connection, worker_end = context.Pipe()
             process = spawn_tied(
-                context, line, _work, (theirs, own), name=f"self-play {worker}", niceness=NICENESS
+                context,
+                line,
+                _work,
+                (worker_end, part),
+                name=f"self-play {worker}",
+                niceness=NICENESS,
             )
             self._processes.append(process)
-            self._connections.append(ours)
-            theirs.close()
+            self._connections.append(connection)
+            worker_end.close()
         line.close()
         self._cpu_seconds = [0.0] * count
         self._rounds = ThreadPoolExecutor(1, "self-play")
@@ -239,32 +239,36 @@ class WorkerPlayers:
         the others find them there.
         """
         workers = range(len(self._processes))
-        for together in [workers] if is_compiled("selfplay") else [workers[:1], workers[1:]]:
-            self._call(together, "prepare")
+        if not is_compiled("selfplay"):
+            self._call(workers[:1], "prepare")
+            workers = workers[1:]
+        self._call(workers, "prepare")
 
     def play(self, request: RoundRequest) -> SelfPlayCounts:
         """See `SelfPlayer`. Games arrive as they end;
         seconds inside the network are the workers' mean.
         """
         start = time.perf_counter()
-        workers = {connection: worker for worker, connection in enumerate(self._connections)}
-        for worker in workers.values():
-            self._send(worker, "play", replace(request, on_games=unheard))
-        counts = [SelfPlayCounts() for _ in workers]
-        while workers:
-            for ready in wait(list(workers)):
-                worker = workers[cast("Connection", ready)]
-                news = self._receive(worker)
-                if isinstance(news, SelfPlayCounts):
-                    del workers[cast("Connection", ready)]
-                    news = [], news
-                records, counts[worker] = news
+        playing = dict(zip(self._connections, range(len(self._connections)), strict=True))
+        for worker in playing.values():
+            self._send(worker, "play", replace(request, on_games=ignore))
+        counts = [SelfPlayCounts() for _ in self._processes]
+        while playing:
+            for ready in wait(list(playing)):
+                connection = cast("Connection", ready)
+                worker = playing[connection]
+                message = self._receive(worker)
+                if isinstance(message, SelfPlayCounts):  # the worker's share is done
+                    del playing[connection]
+                    records, counts[worker] = [], message
+                else:
+                    records, counts[worker] = message
                 request.on_games(records, SelfPlayCounts.total(counts, time.perf_counter() - start))
         return SelfPlayCounts.total(counts, time.perf_counter() - start)
 
-    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
-        """See `SelfPlayer`. Rounds are played one after the other."""
-        return self._rounds.submit(lambda: RoundResult(self.play(request), self.snapshot()))
+    def start_async(self, request: RoundRequest) -> Future[SelfPlayCounts]:
+        """See `SelfPlayer`."""
+        return self._rounds.submit(self.play, request)
 
     def snapshot(self) -> list[Snapshot]:
         """See `SelfPlayer`."""
@@ -277,9 +281,8 @@ class WorkerPlayers:
     def cpu_seconds(self) -> float:
         """See `SelfPlayer`."""
         for worker, process in enumerate(self._processes):
-            with contextlib.suppress(
-                psutil.Error
-            ):  # for a process that is gone, the last value is kept
+            # For a process that is gone, the last value is kept.
+            with contextlib.suppress(psutil.Error):
                 times = psutil.Process(process.pid).cpu_times()
                 self._cpu_seconds[worker] = times.user + times.system
         return sum(self._cpu_seconds)
@@ -325,27 +328,30 @@ class WorkerPlayers:
         )
 
 
-def make_player(place: PlayerSettings, workers: int) -> SelfPlayer:
+def make_player(settings: PlayerSettings, workers: int) -> SelfPlayer:
     """A player in this process (`workers` = 0), or in `workers` others."""
-    return WorkerPlayers(place, workers) if workers else LocalPlayer(place)
+    return WorkerPool(settings, workers) if workers else LocalPlayer(settings)
 
 
-def _work(connection: Connection, place: PlayerSettings) -> None:
+def _work(connection: Connection, settings: PlayerSettings) -> None:
     """Main loop of a worker process, until its connection is closed or its parent is gone."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C ends the parent, which closes the connection
+
+    def send_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
+        connection.send((records, counts))
+
+    # Ctrl-C ends the parent, which closes the connection.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        player = LocalPlayer(place)
+        player = LocalPlayer(settings)
         while True:
             method, *arguments = connection.recv()
             if method == "play":
-                on_games = lambda records, counts: connection.send((records, counts))  # noqa: E731
-                arguments = [replace(arguments[0], on_games=on_games)]
-            connection.send(getattr(player, method)(*arguments))
+                arguments = [replace(arguments[0], on_games=send_games)]
+            result = getattr(player, method)(*arguments)
+            connection.send(result)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
-    except UsageError as error:  # the parent says it, in one line
+    except UsageError as error:  # the parent prints it, in one line
         connection.send(error)
     except Exception as error:
         connection.send(error)
