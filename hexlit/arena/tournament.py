@@ -204,10 +204,6 @@ def recorded(game: ArenaGame, size: int) -> RecordedGame:
     return replace(record, black=game.black, white=game.white, comment=game.note)
 
 
-PlayBlocks = Callable[[Sequence[Block]], Iterator[Iterable[Pair]]]
-"""Gives the pairs of each block, in the order of the blocks."""
-
-
 def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
     """Pairings: all players meet all others, or in a `gauntlet` only the first one does."""
     return (
@@ -256,44 +252,34 @@ class Tournament:
         """Games of the whole tournament, unless it ends early."""
         return 2 * len(self.openings) * len(self.pairings)
 
-    def play(self, played: Callable[[Pair], None], elsewhere: PlayBlocks | None = None) -> None:
-        """Play to the end, here or `elsewhere`; `played` gets each new pair once it is kept.
+    def play(self, played: Callable[[Pair], None]) -> None:
+        """Play to the end; `played` gets each new pair once it is kept."""
+        for block in self._blocks():
+            for pair in self.worker.play(block):
+                keys = {_key(game, self.log.size) for game in pair}
+                known = len(keys & self._seen)
+                if known:
+                    self.log.drop(pair, known)
+                else:
+                    self.log.append(pair)
+                    played(pair)
+                self._seen |= keys
 
-        Pairs are kept in the same order wherever they are played. Elsewhere a block is cut in the
-        same way, into `at_once` openings, and is kept when all of it is played.
-        """
-        for blocks in self._stages():
-            parts = [part for block in blocks for part in block.cut(self.worker.at_once)]
-            for pairs in map(self.worker.play, blocks) if elsewhere is None else elsewhere(parts):
-                for pair in pairs:
-                    keys = {_key(game, self.log.size) for game in pair}
-                    if known := len(keys & self._seen):
-                        self.log.drop(pair, known)
-                    else:
-                        self.log.append(pair)
-                        played(pair)
-                    self._seen |= keys
-
-    def _stages(self) -> Iterator[list[Block]]:
-        """The missing games, as lists of blocks that are independent of each other's results."""
-        if self.every is None:
-            yield [
-                block
-                for pairing in self.pairings
-                if (block := self._missing(pairing, self.openings)).openings
-            ]
-            return
+    def _blocks(self) -> Iterator[Block]:
+        """The missing games as blocks."""
         numbers = list(self.openings)
+        every = self.every or len(numbers)
         for pairing in self.pairings:
-            for start in range(0, len(numbers), self.every):
-                several = numbers[start : start + self.every]
-                block = self._missing(pairing, several)
+            for start in range(0, len(numbers), every):
+                stage = numbers[start : start + every]
+                block = self._missing(pairing, stage)
                 # Results are checked only after whole blocks, so that a resumed match ends at the
                 # same place.
-                if len(block.openings) == len(several) and self.decided(self.log.counts(*pairing)):
+                complete = len(block.openings) == len(stage)
+                if self.every and complete and self.decided(self.log.counts(*pairing)):
                     break
                 if block.openings:
-                    yield [block]
+                    yield block
 
     def _missing(self, pairing: tuple[str, str], numbers: Iterable[int]) -> Block:
         known = self.log.pairs.get(pairing, {}).keys() | self.log.repeated.get(pairing, {}).keys()

@@ -5,9 +5,6 @@ from dataclasses import dataclass, field
 from hexlit.errors import UsageError
 from hexlit.settings import Interval, Settings, check_number, number
 
-PLACES = ("here", "ray")
-"""Places of work: this machine, or a cluster."""
-
 
 @dataclass
 class RayConfig(Settings, section="ray"):

@@ -58,15 +58,14 @@ def connect(config: RayConfig, count: int) -> Connection:
     try:
         import ray
     except ImportError as error:
-        raise UsageError(f"where=ray: {error}; {install('ray')}") from error
+        raise UsageError(f"selfplay.where=ray: {error}; {install('ray')}") from error
     if ray.is_initialized():
         return Connection(ray, owned=False)
-    if (
-        local and imported_before
-    ):  # the processes it starts would read other settings than it has, and never meet it
+    # The processes it starts would read other settings than it has, and never meet it.
+    if local and imported_before:
         raise UsageError(
-            f"where=ray: Ray was imported before; set {_LOOPBACK_VARIABLE}=0 in the environment of this process, or "
-            "call ray.init() first"
+            f"selfplay.where=ray: Ray was imported before; set {_LOOPBACK_VARIABLE}=0 in the "
+            "environment of this process, or call ray.init() first"
         )
     settings: dict[str, Any] = {
         "log_to_driver": False,

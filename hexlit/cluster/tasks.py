@@ -2,7 +2,7 @@
 process or node is lost.
 
 A worker process of Ray sets itself up once, and then does one job after another. A result counts
-when it is here: what was lost before is done again elsewhere, with the same result.
+when it is here: what was lost before is done again on another host, with the same result.
 """
 
 import logging
@@ -10,9 +10,7 @@ import platform
 import secrets
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable
 from typing import Any
 
 from hexlit.cluster.config import RayConfig
@@ -22,8 +20,6 @@ from hexlit.errors import UsageError
 log = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_LOOKS = 0.5
-_SUBMITTED = 3
-"""Jobs that are submitted ahead, for each that is done at a time."""
 _SECONDS_TO_FIRST_WORD = 8.0
 """A line reports that no task has begun after this many seconds;
 the next one follows after twice the time.
@@ -70,7 +66,8 @@ class RayTasks:
         Raises:
             UsageError: there is no such cluster.
         """
-        self._config, self._count, self._name = config, count, name
+        self._config = config
+        self._name = name
         self._connection = connect(config, count)
         self._ray = self._connection.ray
         self.cpu_seconds = 0.0
@@ -138,21 +135,6 @@ class RayTasks:
         result, seconds = self._result(reference)
         self.cpu_seconds += seconds
         return result
-
-    def __call__(self, jobs: Iterable[Any]) -> Iterator[Any]:
-        """The results of `jobs`, of one argument each, in their order.
-
-        Ray puts a job that was lost behind those that wait, so only a few do.
-        """
-        waiting: deque[Any] = deque()
-        left = iter(jobs)
-        while True:
-            waiting.extend(
-                self.submit(job) for job in islice(left, _SUBMITTED * self._count - len(waiting))
-            )
-            if not waiting:
-                return
-            yield self.result(waiting.popleft())
 
     def close(self) -> None:
         """Leave the cluster, and end the jobs under way;

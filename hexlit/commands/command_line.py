@@ -3,7 +3,7 @@ told to Weights & Biases, and without words of no effect.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -99,26 +99,4 @@ def refuse_tensorboard(config: LoggerConfig) -> None:
     if config.tensorboard:
         raise UsageError(
             "logger=tensorboard: there are no epochs to draw here; choose logger=wandb or logger=csv"
-        )
-
-
-def refuse_unused(settings: Any, overrides: Iterable[str]) -> None:
-    """Refuse `overrides` of an unused cluster, and a device other than the one of its tasks.
-
-    What continues keeps the cluster's settings of its beginning.
-
-    Raises:
-        UsageError: there is one.
-    """
-    ray, accelerator = settings.ray, settings.accelerator
-    if settings.where != "ray":
-        for override in overrides if settings.resume is None else ():
-            if override.lstrip("+~").partition("=")[0].partition(".")[0] in ("ray", "workers"):
-                raise UsageError(
-                    f"{override}: where={settings.where} uses no cluster; add where=ray, or leave it out"
-                )
-    elif accelerator.device not in ("auto", ray.device):
-        why = f"with ray.gpus={ray.gpus:g} tasks compute on {ray.device}"
-        raise UsageError(
-            f"accelerator.device={accelerator.device}: {why}; leave it out, or choose by ray.gpus"
         )

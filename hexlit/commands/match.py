@@ -6,7 +6,6 @@ from typing import Any
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
-from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.application import command
 from hexlit.commands.command_line import refuse_tensorboard
 from hexlit.commands.run_folder import resumed_arguments
@@ -15,7 +14,7 @@ from hexlit.settings import SEEDS, Settings, number, one_of
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
 
-MAY_CHANGE = ("json=", "accelerator", "logger", "where=", "workers=", "ray.")
+MAY_CHANGE = ("json=", "accelerator", "logger")
 """Beginnings of the overrides that a resumed match takes."""
 QUOTES = ("'", '"')
 COMMA_BETWEEN_WORDS = re.compile(r""",(?=(?:[^"']|"[^"]*"|'[^']*')*$)""")
@@ -58,18 +57,9 @@ class MatchConfig(Settings):
     """
     report: bool = True
     """Whether to write `report.html` at the end of the match."""
-    where: str = one_of(PLACES, "here")
-    """Place of the games: `here` (in this process) or `ray` (tasks of a Ray cluster, see the
-    section `ray`). Both play the same games.
-    """
-    workers: int = number(2, "[1, inf)")
-    """Number of tasks of the cluster at a time. Each plays `at_once` openings together, or fewer if
-    others would have none.
-    """
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
     sprt: SprtConfig = field(default_factory=SprtConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
-    ray: RayConfig = field(default_factory=RayConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
 

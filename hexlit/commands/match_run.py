@@ -1,14 +1,10 @@
-"""A match: its games, here or on a cluster,
-its results in its folder, and its run on Weights & Biases.
-"""
+"""A match: its games, its results in its folder, and its run on Weights & Biases."""
 
-import math
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,13 +16,11 @@ from hexlit.arena.player_spec import PlayerSpec, parse_players
 from hexlit.arena.ratings import Sprt
 from hexlit.arena.tournament import (
     GameLog,
-    PlayBlocks,
     Tournament,
     as_collection,
-    pairings,
     standings,
 )
-from hexlit.commands.command_line import as_json, refuse_unused, track
+from hexlit.commands.command_line import as_json, track
 from hexlit.commands.composing import Composed
 from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.players import PlayerFactory
@@ -56,7 +50,6 @@ def run_match(settings: "MatchConfig", composed: Composed, console: Console | No
     output for people goes to `console`. Returns its folder.
     """
     console = console or Console(highlight=False, stderr=settings.json)
-    refuse_unused(settings, composed.overrides)
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
     for spec in specs:
@@ -82,11 +75,6 @@ def check_players(config: "MatchConfig", specs: Sequence[PlayerSpec]) -> None:
         raise UsageError(
             f"sprt.elo1={config.sprt.elo1:g}: the test is between two players, here are {len(names)}"
         )
-    foreign = [spec.label for spec in specs if spec.kind == "htp"]
-    if foreign and config.where == "ray":
-        raise UsageError(
-            f"players: {foreign[0]} is a program of this machine; leave out where=ray to play with it"
-        )
 
 
 def play(
@@ -105,7 +93,7 @@ def play(
         closing(Compiling(of_players(specs))) as kernels,
         Waiting(title, loading, kernels.status, console=console),
     ):
-        tournament, factory = set_up(config, specs, folder)
+        tournament = set_up(config, specs, folder)
         if kernels.running and not console.is_terminal:
             console.print(kernels.status(), soft_wrap=True)
         kernels.wait()
@@ -113,12 +101,11 @@ def play(
     bar = Counting(
         f"{title} on {log.size}x{log.size}", tournament.games, done=before, console=console
     )
-    with workers_elsewhere(config, tournament, factory) as elsewhere, bar:
-        tournament.play(lambda pair: bar.advance(len(pair)), elsewhere)
+    with bar:
+        tournament.play(lambda pair: bar.advance(len(pair)))
     seconds = time.monotonic() - started
-    anchor = config.anchor or next(
-        (spec.label for spec in specs if spec.label == "random"), specs[0].label
-    )
+    names = [spec.label for spec in specs]
+    anchor = config.anchor or ("random" if "random" in names else names[0])
     document = {
         "board": log.size,
         **{name: getattr(config, name) for name in ("seed", "mode", "swap")},
@@ -186,60 +173,26 @@ def play(
     console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
 
 
-@contextmanager
-def workers_elsewhere(
-    config: "MatchConfig", tournament: Tournament, factory: PlayerFactory
-) -> Iterator[PlayBlocks | None]:
-    """Plays the blocks of a match on the cluster; None if this process plays them."""
-    if config.where == "here":
-        yield None
-        return
-    from hexlit.cluster.tasks import RayTasks
-    from hexlit.commands.elsewhere import match_worker
-
-    loaded = {source: evaluators.loaded for source, evaluators in factory.networks.items()}
-    maker = partial(
-        match_worker, config, factory.specs, loaded, factory.size, tournament.worker.at_once
-    )
-    with closing(RayTasks(config.ray, config.workers, maker, name="match")) as jobs:
-        jobs.wait()
-        yield jobs
-
-
-def set_up(
-    config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path
-) -> tuple[Tournament, PlayerFactory]:
-    """The tournament with its openings and the games already in the folder,
-    and the factory of the players.
-    """
+def set_up(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path) -> Tournament:
+    """The tournament with its openings and the games already in the folder."""
     use_threads(config.accelerator.threads or usable_cores())
     factory = PlayerFactory(specs, config, config.board)
+    size = factory.size
     plies, balanced = config.openings.length(swap=config.swap), config.openings.balanced
-    openings = balanced_openings(factory.size, config.pairs, plies, config.seed, balanced=balanced)
-    contestants = [
-        factory.contestant(spec) for spec in specs
-    ]  # before any file is made: they may be refused
+    openings = balanced_openings(size, config.pairs, plies, config.seed, balanced=balanced)
+    # Players may be refused, so they come before any file is made.
+    contestants = [factory.contestant(spec) for spec in specs]
     sprt = test_of(config)
-    at_once = games_at_once(config, len(pairings([spec.label for spec in specs], config.mode)))
-    tournament = Tournament(
-        MatchWorker(contestants, factory.size, at_once=at_once, swap=config.swap),
+    stage = config.pairs if sprt is None else min(config.pairs, config.sprt.every)
+    at_once = min(config.at_once, stage)
+    return Tournament(
+        MatchWorker(contestants, size, at_once=at_once, swap=config.swap),
         dict(enumerate(openings)),
-        GameLog(folder / "games.csv", factory.size),
+        GameLog(folder / "games.csv", size),
         mode=config.mode,
         every=None if sprt is None else config.sprt.every,
         decided=lambda counts: sprt is not None and sprt.decision(counts) != "",
     )
-    return tournament, factory
-
-
-def games_at_once(config: "MatchConfig", meetings: int) -> int:
-    """Openings of a block, for `meetings` pairs of players: on a cluster at most an even share."""
-    test = (
-        config.sprt.elo1 is not None
-    )  # between two players; it checks the results after each stage
-    stage = min(config.pairs, config.sprt.every) if test else config.pairs
-    most = math.ceil(stage * meetings / config.workers) if config.where == "ray" else stage
-    return min(config.at_once, stage, most)
 
 
 def test_of(config: "MatchConfig") -> Sprt | None:

@@ -2,7 +2,7 @@
 
 import logging
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -23,18 +23,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def applied(profile: "DeviceProfile") -> "DeviceProfile":
-    """The profile, in force from now on for torch and for the kernels."""
-    use_threads(profile.threads)
-    profile.apply()
-    return profile
-
-
 def applied_profile(accelerator: AcceleratorConfig) -> "DeviceProfile":
     """The profile of this machine's device, in force from now on."""
     from hexlit.accelerate.profile import build_profile
 
-    return applied(build_profile(accelerator))
+    profile = build_profile(accelerator)
+    use_threads(profile.threads)
+    profile.apply()
+    return profile
 
 
 class Evaluators:
@@ -119,36 +115,34 @@ class PlayerFactory:
         specs: Sequence[PlayerSpec],
         settings: Any,
         board: int | None,
-        networks: Mapping[str, Evaluators] = {},
     ) -> None:
-        """Networks are searched with `settings.search`, unless a player has its own settings.
+        """Networks are searched with `settings.search`, unless a player has settings itself.
 
-        They are loaded from the players' sources, or given as `networks`. `board` None: that of the
-        first one.
+        They are loaded from the players' sources. `board` None: that of the first one.
 
         Args:
             specs: the players.
             settings: of the command: `search`, `accelerator` and `seed`.
             board: rows of the board.
-            networks: as above.
 
         Raises:
             UsageError: a checkpoint cannot be read, or the size of the board is not known.
         """
-        self.specs, self._search, self._seed = specs, settings.search, settings.seed
+        self._search, self._seed = settings.search, settings.seed
+        self.networks: dict[str, Evaluators] = {}
         sources = dict.fromkeys(spec.source for spec in specs if spec.of_network)
         if board is None and not sources:
             raise UsageError("board has no value: none of the players is a network, so add board=N")
-        if not networks and sources:
+        if sources:
             from hexlit.tasks.hex.checkpoint import load_network
 
             profile = applied_profile(settings.accelerator)
             loaded = {source: load_network(source) for source in sources}
-            size = board or next(iter(loaded.values())).size
-            networks = {
-                source: Evaluators(network, size, profile) for source, network in loaded.items()
-            }
-        self.networks, self.size = networks, board or next(iter(networks.values())).size
+            board = board or next(iter(loaded.values())).size
+            for source, network in loaded.items():
+                self.networks[source] = Evaluators(network, board, profile)
+        assert board is not None
+        self.size = board
 
     def contestant(self, spec: PlayerSpec) -> Contestant:
         """The player that `spec` describes; settings out of range are refused here."""

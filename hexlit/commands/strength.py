@@ -7,9 +7,8 @@ from typing import Any
 from omegaconf import MISSING
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.application import command
-from hexlit.commands.command_line import refuse_tensorboard, refuse_unused
+from hexlit.commands.command_line import refuse_tensorboard
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.errors import UsageError
 from hexlit.search.config import BOARDS, MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
@@ -17,16 +16,7 @@ from hexlit.settings import Settings, check_word, number, one_of
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
 
-MAY_CHANGE = (
-    "json=",
-    "markdown=",
-    "report=",
-    "accelerator",
-    "logger",
-    "where=",
-    "workers=",
-    "ray.",
-)
+MAY_CHANGE = ("json=", "markdown=", "report=", "accelerator", "logger")
 """Beginnings of the overrides that a resumed measurement takes."""
 _OF_COMMAND = {"checkpoint", "what", "json", "markdown", "output", "resume"}
 """Settings that `evaluate` does not take."""
@@ -77,13 +67,6 @@ class StrengthConfig(Settings):
     """Folder for the results. Null: a new one below runs/strength."""
     resume: str | None = None
     """Folder of an interrupted measurement to continue. Its measured parts are kept."""
-    where: str = one_of(PLACES, "here")
-    """Place of the work, for `what=truth`:
-    `here` (this process) or `ray` (the cluster of the section `ray`).
-    """
-    workers: int = number(2, "[1, inf)")
-    """Number of tasks of the cluster at a time; each judges `games` positions at a time."""
-    ray: RayConfig = field(default_factory=RayConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
@@ -92,10 +75,6 @@ class StrengthConfig(Settings):
         """Refuse impossible combinations."""
         super().__post_init__()
         refuse_tensorboard(self.logger)
-        if self.where == "ray" and self.what == "search":
-            raise UsageError(
-                "where=ray: what=search measures the speed of this machine; leave one of them out"
-            )
         if not self.simulations:
             raise UsageError("simulations=[]: name at least one number, such as [16,64,256]")
         if self.json and self.markdown:
@@ -129,7 +108,6 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
     for name in settings:
         check_word("evaluate", name, known)
     chosen = StrengthConfig(checkpoint=str(checkpoint), **settings)
-    refuse_unused(chosen, settings)
     from hexlit.commands.strength_run import evaluated
 
     return evaluated(chosen)

@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,9 +25,8 @@ from hexlit.arena.measures import (
     variants,
 )
 from hexlit.arena.positions import LIMITS, game_positions, limits_of, random_positions
-from hexlit.commands.command_line import as_json, print_results, refuse_unused, track
+from hexlit.commands.command_line import as_json, print_results, track
 from hexlit.commands.composing import Composed
-from hexlit.commands.elsewhere import judges
 from hexlit.commands.players import Evaluators, applied_profile
 from hexlit.commands.report_files import STRENGTH, document_of, own_values, write_beside
 from hexlit.commands.run_folder import resumable, settings_writer
@@ -59,7 +58,6 @@ SIMULATIONS = "strength/simulations"
 
 def strength(settings: "StrengthConfig", composed: Composed) -> None:
     """Run the requested measurement, or its missing parts, save it and print it."""
-    refuse_unused(settings, composed.overrides)
     folder = composed.folder
     finished = (
         settings.resume and (folder / RESULTS_FILE).exists() and not (folder / PARTS_FILE).exists()
@@ -145,26 +143,22 @@ def subject(settings: "StrengthConfig", loaded: LoadedNetwork) -> tuple[Evaluato
     """
     size = settings.board or loaded.size
     profile = applied_profile(settings.accelerator)
-    evaluators, games = (
-        Evaluators(loaded, size, profile),
-        settings.games or profile.evaluation_batch,
-    )
-    device, workers = (
-        f"{settings.ray.device}, {settings.ray.threads} threads",
-        settings.workers,
-    )  # of each task
-    if settings.where == "here":
-        evaluator = evaluators(games)
-        backend = f"{evaluator.backend} {str(evaluator.dtype).removeprefix('torch.')}"
-        device, workers = f"{profile.device}, {profile.threads} threads, {backend}", 0
-    facts = {name: getattr(settings, name) for name in ("what", "checkpoint", "seed", "where")}
-    facts |= {
+    evaluators = Evaluators(loaded, size, profile)
+    games = settings.games or profile.evaluation_batch
+    evaluator = evaluators(games)
+    backend = f"{evaluator.backend} {str(evaluator.dtype).removeprefix('torch.')}"
+    facts = {
+        "what": settings.what,
+        "checkpoint": settings.checkpoint,
+        "seed": settings.seed,
         "search": asdict(settings.search),
         "trained_on": loaded.size,
         "board": size,
         "swap": loaded.swap,
+        "games": games,
+        "device": f"{profile.device}, {profile.threads} threads, {backend}",
+        "versions": versions(),
     }
-    facts |= {"games": games, "workers": workers, "device": device, "versions": versions()}
     return evaluators, games, facts
 
 
@@ -175,24 +169,25 @@ def measure_truth(
     or games against perfect play: without search, and by simulations.
     """
     size, seed, cache = evaluators.size, settings.seed, cache_folder() / "truth"
-    with judges(settings, evaluators, games) as judge:
-        levels = {number: judge(number) for number in (0, *sorted(set(settings.simulations)))}
-        if settings.what == "perfect":
-            how = {"size": size, "pairs": settings.pairs, "seed": seed}
-            yield measures.measure_perfect(
-                levels, **how, advance=partial(advance, "playing perfect play"), part=part
-            )
-            return
-        advance("solving positions", 0.0)
-        kinds = {"games": game_positions, "random": random_positions}
-        positions = {
-            kind: make(size, settings.positions, seed, cache) for kind, make in kinds.items()
-        }
-        batch = games * settings.workers if settings.where == "ray" else games
-        judged = partial(advance, "judging positions")
-        yield measures.measure_truth(
-            levels, positions, size=size, batch=batch, advance=judged, part=part
+    levels = {0: evaluators.network.player(None, games)}
+    for number in sorted(set(settings.simulations)):
+        search = replace(settings.search, simulations=number)
+        levels[number] = evaluators.network.player(search, games)
+    if settings.what == "perfect":
+        playing = partial(advance, "playing perfect play")
+        yield measures.measure_perfect(
+            levels, size=size, pairs=settings.pairs, seed=seed, advance=playing, part=part
         )
+        return
+    advance("solving positions", 0.0)
+    positions = {
+        "games": game_positions(size, settings.positions, seed, cache),
+        "random": random_positions(size, settings.positions, seed, cache),
+    }
+    judging = partial(advance, "judging positions")
+    yield measures.measure_truth(
+        levels, positions, size=size, batch=games, advance=judging, part=part
+    )
 
 
 def measure_search(

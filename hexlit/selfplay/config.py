@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 
-from hexlit.cluster.config import PLACES
 from hexlit.errors import UsageError
 from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.settings import Settings, number, one_of
@@ -62,7 +61,7 @@ class SelfPlayConfig(Settings, section="selfplay"):
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main
     process, null chooses by the device. On Ray, the shares at a time.
     """
-    where: str = one_of(PLACES, "here")
+    where: str = one_of(("here", "ray"), "here")
     """`here` (on this machine) or `ray` (on the machines of a Ray cluster,
     see the section `ray`).
     """

@@ -31,7 +31,7 @@ def test_an_address_where_nobody_listens_is_refused(monkeypatch: pytest.MonkeyPa
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UsageError, match=rf"^where=ray: .*; {re.escape(install('ray'))}$"):
+    with pytest.raises(UsageError, match=rf"^selfplay.where=ray: .*; {re.escape(install('ray'))}$"):
         connect(RayConfig(address="auto"), 2)
 
 

@@ -1,10 +1,9 @@
-"""A match and strength by actors on another host, which has an address of its own: figures are
-those of one machine.
+"""Self-play by tasks on another host, which has a separate address: games are those of one
+machine.
 
 As root, pytest -m services -n 0 -s tests/cluster/test_on_two_hosts.py
 """
 
-import json
 import os
 import secrets
 import subprocess
@@ -13,12 +12,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from hexlit.selfplay.store import GameStore
 from tests.cluster.local_cluster import ON_RAY, ROOT, STORE
-from tests.commands.tiny import save_untrained
+from tests.commands.tiny import TINY
 from tests.two_hosts import Host, missing, two_hosts
 
 pytestmark = ON_RAY
@@ -77,34 +76,21 @@ def run(command: list[str], environment: dict[str, str] | None = None) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_strength_and_a_match_on_another_host_are_those_of_this_machine(
+def test_self_play_on_another_host_is_that_of_this_machine(
     head: tuple[Host, dict[str, str]], tmp_path: Path
 ) -> None:
     host, environment = head
-    net = save_untrained(tmp_path / "net.ckpt", size=4)
-    alike = ["accelerator=cpu", "accelerator.threads=1", "report=false"]
-    truth = [f"checkpoint={net}", "games=8", "positions=24", "simulations=[4]"]
-    players = f"players=[checkpoint={net} simulations=16 name=deep,policy={net} name=flat,random]"
-    place = ["where=ray", "workers=2", f"ray.address='{host.address}:{PORT}'"]
-    hexlit = [sys.executable, "-m", "hexlit"]
-    for command, settings, key in (
-        ("strength", truth, "output"),
-        ("match", [players, "pairs=12", "board=4"], "hydra.run.dir"),
-    ):
-        whole = [*hexlit, command, *settings, *alike]
-        run([*whole, f"{key}={tmp_path}/{command}-here"])
-        run(host.command(*whole, *place, f"{key}={tmp_path}/{command}-there"), environment)
-    measured = [figures(tmp_path / f"strength-{name}") for name in ("here", "there")]
-    assert measured[0] == measured[1]
-    games = [(tmp_path / f"match-{name}" / "games.csv").read_bytes() for name in ("here", "there")]
+    settings = [*TINY, "trainer.max_epochs=1", "evaluation.every_epochs=0", "selfplay.workers=2"]
+    place = ["selfplay.where=ray", f"ray.address='{host.address}:{PORT}'"]
+    train = [sys.executable, "-m", "hexlit", "train", *settings]
+    run([*train, f"hydra.run.dir={tmp_path}/here"])
+    run(host.command(*train, *place, f"hydra.run.dir={tmp_path}/there"), environment)
+    games = [games_in(tmp_path / name) for name in ("here", "there")]
     assert games[0] == games[1]
-    pairs = len(games[0].splitlines()) // 2
-    print(f"\nby actors on another host: {pairs} pairs and the figures of strength are equal")
+    print(f"\nby tasks on another host: {len(games[0])} games are equal")
 
 
-def figures(folder: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((folder / "strength.json").read_text())
-    where = document.pop("where"), document.pop("workers")
-    assert where == (("ray", 2) if folder.name.endswith("there") else ("here", 0))
-    del document["device"]
-    return document
+def games_in(folder: Path) -> dict[int, list[int]]:
+    """The moves of the games of a run, by number."""
+    records = GameStore(folder / "games").records()
+    return {record.game_id: record.moves.tolist() for record in records}

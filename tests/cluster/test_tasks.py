@@ -3,7 +3,8 @@ and what becomes of them when a process is lost.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,12 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
     fake = stand_in(monkeypatch, processes=4)
     yield fake
     assert fake.shut_down
+
+
+def results(jobs: RayTasks, numbers: Iterable[int]) -> list[Any]:
+    """The results of one job for each of `numbers`."""
+    references = [jobs.submit(number) for number in numbers]
+    return [jobs.result(reference) for reference in references]
 
 
 def squares() -> Callable[[int], int]:
@@ -40,9 +47,9 @@ def test_results_come_in_the_order_of_the_jobs_again_and_again(ray: FakeRay) -> 
         return do
 
     jobs = RayTasks(RayConfig(), 2, make, name="squares")
-    assert list(jobs(range(3))) == [0, 1, 4]
-    assert list(jobs([5])) == [25]
-    assert list(jobs([])) == []
+    assert results(jobs, range(3)) == [0, 1, 4]
+    assert results(jobs, [5]) == [25]
+    assert results(jobs, []) == []
     jobs.close()
     assert len(ray.puts) == 1
     assert jobs.cpu_seconds >= 0
@@ -51,18 +58,18 @@ def test_results_come_in_the_order_of_the_jobs_again_and_again(ray: FakeRay) -> 
 def test_a_job_whose_process_is_lost_is_done_again_until_it_is_named(ray: FakeRay) -> None:
     jobs = RayTasks(RayConfig(retries=2), 1, squares, name="squares")
     ray.losses = {1, 3, 4}
-    assert list(jobs([1])) + list(jobs([2])) + list(jobs([3])) == [1, 4, 9]
+    assert results(jobs, [1]) + results(jobs, [2]) + results(jobs, [3]) == [1, 4, 9]
     ray.losses = set(range(100))
     with pytest.raises(UsageError, match=r"^squares on Ray: lost with ray.retries=2 "):
-        list(jobs([4]))
+        results(jobs, [4])
     jobs.close()
 
 
 def test_an_error_of_a_job_is_raised_as_it_was(ray: FakeRay) -> None:
     jobs = RayTasks(RayConfig(), 2, lambda: lambda number: 1 / number, name="inverses")
     with pytest.raises(ZeroDivisionError):
-        list(jobs([1, 0, 2]))
-    assert list(jobs([2])) == [0.5]
+        results(jobs, [1, 0, 2])
+    assert results(jobs, [2]) == [0.5]
     jobs.close()
 
 
@@ -74,7 +81,7 @@ def test_a_cluster_without_room_is_waited_for_as_long_as_the_settings_say(ray: F
     with pytest.raises(
         UsageError, match=r"^match on Ray: for 0 s no node has room \(each asks for 1 CPU"
     ):
-        list(jobs([1]))
+        results(jobs, [1])
     hold.set()
     jobs.close()
 

@@ -88,11 +88,6 @@ MISTAKES = [
         "openings.plies=2: with swap=true an opening is one move; leave it out",
     ),
     (f"{MATCH} board=5 swap=true", "50 openings: a 5x5 board has 13 of 1 plies"),
-    (
-        "match board=4 players=[random,htp=gnuhex] where=ray",
-        "players: gnuhex is a program of this machine; leave out",
-    ),
-    (f"{MATCH} workers=4", "workers=4: where=here uses no cluster; add where=ray"),
     ("monitor pid=1 run=here", "pid=1, run=here: name one of the two"),
     ("monitor pid=999999999", "pid=999999999: there is no such process"),
     ("monitor run=ended", "run=ended: no run is running there"),
@@ -169,14 +164,6 @@ MISTAKES = [
         "evaluation.perfect_pairs=5: needs a board of 3 to 7 rows, not of 9",
     ),
     ("strength checkpoint=NET output=/dev/null/x", "/dev/null/x: no run can be kept here"),
-    (
-        "strength checkpoint=NET what=search where=ray",
-        "where=ray: what=search measures the speed of this machine",
-    ),
-    (
-        "strength checkpoint=NET where=ray accelerator=cuda",
-        "accelerator.device=cuda: with ray.gpus=0 tasks compute on",
-    ),
     (
         "train --help optimiser",
         "--help optimiser: no setting, section or group of this command: did you mean 'optim",
