@@ -1,21 +1,19 @@
-"""Players without a network: alpha-beta over two-distance,
-tree search with random rollouts, and the exact solver.
-"""
+"""Players without a network or a tree search: alpha-beta over two-distance, and the exact solver."""
 
 import logging
-from collections.abc import Callable
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.players import Judgement, JudgingPlayer, Player
+from hexlit.arena.players import Player
 from hexlit.hex.board import GameBoard
 from hexlit.hex.engine import empty_stones, place_all, winning_cells
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.geometry import WHITE, geometry
 from hexlit.hex.jit import over_slices
 from hexlit.hex.solver import ExactSolver, UnsolvedError
-from hexlit.search.classic import MovesAndValues, alpha_beta_moves, uct_moves
+from hexlit.search.classic import MovesAndValues, alpha_beta_moves
 from hexlit.settings import check_numbers
 
 _log = logging.getLogger(__name__)
@@ -23,21 +21,6 @@ _log = logging.getLogger(__name__)
 _LOST, _UNSOLVED = -1, -2
 """Stand-ins for a winning move: there is none, and none is known."""
 _PERFECT = 7  # rows up to which positions are solved in seconds
-
-
-def _in_parallel(
-    search: Callable[..., MovesAndValues],
-    cells: NDArray[np.int8],
-    to_move: NDArray[np.int8],
-    *settings: float,
-) -> MovesAndValues:
-    """The results of `search` for all positions, a slice of them a thread."""
-    count, table = len(cells), geometry(round(cells.shape[1] ** 0.5))
-    parts = over_slices(
-        lambda first, last: search(cells[first:last], to_move[first:last], *settings, table), count
-    )
-    moves, values = zip(*parts, strict=True)
-    return np.concatenate(moves), np.concatenate(values)
 
 
 class TwoDistancePlayer(Player):
@@ -71,35 +54,17 @@ class TwoDistancePlayer(Player):
     def _search(
         self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int
     ) -> MovesAndValues:
-        return _in_parallel(alpha_beta_moves, cells, to_move, depth, self.width, self.seed)
+        table = geometry(math.isqrt(cells.shape[1]))
 
+        def search(first: int, last: int) -> MovesAndValues:
+            return alpha_beta_moves(
+                cells[first:last], to_move[first:last], depth, self.width, self.seed, table
+            )
 
-class RolloutPlayer(JudgingPlayer):
-    """Plays the most visited move of UCT with uniformly random rollouts,
-    drawn by seed and position.
-    """
-
-    def __init__(
-        self, *, simulations: int = 1000, rollouts: int = 1, exploration: float = 0.3, seed: int = 0
-    ) -> None:
-        """`rollouts` random games per simulation;
-        `exploration` weighs the width of the confidence bounds.
-        """
-        check_numbers("[1, inf)", simulations=simulations, rollouts=rollouts)
-        check_numbers("[0, inf)", seed=seed)
-        check_numbers("[0, inf)", exploration=exploration)
-        self.simulations, self.rollouts, self.exploration, self.seed = (
-            simulations,
-            rollouts,
-            exploration,
-            seed,
-        )
-
-    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """See `JudgingPlayer`."""
-        settings = self.simulations, self.rollouts, float(self.exploration), self.seed
-        moves, values = _in_parallel(uct_moves, cells, to_move, *settings)
-        return Judgement(moves, values.astype(np.float32))
+        parts = over_slices(search, len(cells))
+        moves = np.concatenate([part[0] for part in parts])
+        values = np.concatenate([part[1] for part in parts])
+        return moves, values
 
 
 class SolverPlayer(Player):

@@ -3,7 +3,7 @@
 A player is a line of words, or a mapping with the same names:
 
     random
-    rollouts simulations=1000
+    rollouts simulations=64 playouts=32
     two_distance depth=2
     solver
     checkpoint=runs/hex5/2026-01-31_12-00-00_a1b2c3 simulations=256 algorithm=puct name=deep
@@ -36,7 +36,7 @@ KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
     "checkpoint": {"simulations": int, "algorithm": str},
     "policy": {"temperature": float},
     "random": {},
-    "rollouts": {"simulations": int, "playouts": int, "exploration": float},
+    "rollouts": {"simulations": int, "playouts": int},
     "two_distance": {"depth": int, "width": int},
     "solver": {"node_limit": int},
     "htp": {"start_timeout": float, "move_timeout": float},

@@ -17,7 +17,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -187,11 +186,20 @@ def compile_positions(
     random_positions(size, positions, seed, cache)
 
 
-def compile_player(name: str, **settings: int) -> None:
-    """A player without a network, of `hexlit.arena.baselines`."""
-    from hexlit.arena import baselines
+def compile_two_distance() -> None:
+    """The search of the player `two_distance`."""
+    from hexlit.arena.baselines import TwoDistancePlayer
 
-    getattr(baselines, name)(**settings).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
+    TwoDistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
+
+
+def compile_rollouts() -> None:
+    """The random playouts at the leaves of the player `rollouts`."""
+    from hexlit.hex.encoding import blank_planes
+    from hexlit.search.evaluator import RolloutEvaluator
+
+    policy, value = np.zeros((1, 9), np.float32), np.zeros(1, np.float32)
+    RolloutEvaluator(1).evaluate(blank_planes(1, 3), policy, value)
 
 
 SETS: dict[str, tuple[str, Callable[..., None]]] = {
@@ -199,14 +207,14 @@ SETS: dict[str, tuple[str, Callable[..., None]]] = {
     "search": ("search", compile_search),
     "solver": ("the exact solver", compile_solver),
     "positions": ("positions to measure on", compile_positions),
-    "two_distance": ("two-distance", partial(compile_player, "TwoDistancePlayer", depth=2)),
-    "rollouts": ("rollouts", partial(compile_player, "RolloutPlayer", simulations=2)),
+    "two_distance": ("two-distance", compile_two_distance),
+    "rollouts": ("rollouts", compile_rollouts),
 }
 """Name of a set of kernels -> its purpose, for people, and what compiles it."""
 
 SETS_OF = {
     "checkpoint": ("search",),
-    "rollouts": ("rollouts",),
+    "rollouts": ("search", "rollouts"),
     "two_distance": ("two_distance",),
     "solver": ("solver", "two_distance"),  # its player falls back on two-distance
 }

@@ -12,6 +12,8 @@ from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import Contestant, Network, Player, RandomPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.jit import use_threads
+from hexlit.search.evaluator import RolloutEvaluator
+from hexlit.settings import check_numbers
 from hexlit.tasks.hex.packaged import fitting_network, largest_board
 
 if TYPE_CHECKING:
@@ -98,6 +100,9 @@ def networks_by_board(
     return make, size, lambda rows: network_for(rows).swap
 
 
+PLAYOUTS = 32
+"""Default number of random playouts per leaf of the player `rollouts`."""
+
 TIMEOUTS = {"start_timeout": 30.0, "move_timeout": 60.0}
 """Default time limits of a foreign program, in seconds: to start, and for a move."""
 
@@ -148,40 +153,46 @@ class PlayerFactory:
         """The player that `spec` describes; settings out of range are refused here."""
         # Derived from the name: two players of a kind draw differently, and their order does not
         # matter.
-        seed, settings = (
-            zlib.crc32(f"{self._seed} {spec.label}".encode()),
-            dict[str, Any](spec.settings),
-        )
+        seed = zlib.crc32(f"{self._seed} {spec.label}".encode())
         if spec.kind == "htp":
-            from hexlit.arena.engine import HtpEngine
-
-            limits = {name: float(value) for name, value in (TIMEOUTS | settings).items()}
-            engine = HtpEngine(spec.source, name=spec.label, **limits)
-            return Contestant(spec.label, lambda games: engine, one_game=True)
+            return _engine(spec)
         try:
-            if spec.of_network:
-                search = None if spec.kind == "policy" else replace(self._search, **settings)
-                drawing = settings | {"seed": seed} if search is None else {}
-                return Contestant(
-                    spec.label,
-                    cache(partial(self.networks[spec.source].network.player, search, **drawing)),
-                )
-            player = self._fixed(spec.kind, settings, seed)
+            return self._built_in(spec, dict(spec.settings), seed)
         except UsageError as error:
             raise UsageError(f"players: {spec.label}: {error}") from None
+
+    def _built_in(self, spec: PlayerSpec, settings: dict[str, Any], seed: int) -> Contestant:
+        from hexlit.arena.baselines import SolverPlayer, TwoDistancePlayer
+
+        if spec.kind == "checkpoint":
+            search = replace(self._search, **settings)
+            make = partial(self.networks[spec.source].network.player, search)
+            return Contestant(spec.label, cache(make))
+        if spec.kind == "policy":
+            network = self.networks[spec.source].network
+            return Contestant(
+                spec.label, cache(partial(network.player, None, **settings, seed=seed))
+            )
+        if spec.kind == "rollouts":
+            playouts = settings.pop("playouts", PLAYOUTS)
+            check_numbers("[1, inf)", playouts=playouts)
+            evaluator = RolloutEvaluator(playouts, seed)
+            rollouts = Network(lambda rows: evaluator, self.size, swap=False)
+            search = replace(self._search, **settings)
+            return Contestant(spec.label, cache(partial(rollouts.player, search)))
+        if spec.kind == "solver":
+            player: Player = SolverPlayer(self.size, **settings, seed=seed)
+        elif spec.kind == "two_distance":
+            player = TwoDistancePlayer(**settings, seed=seed)
+        else:
+            player = RandomPlayer(seed)
         return Contestant(spec.label, lambda games: player)
 
-    def _fixed(self, kind: str, settings: dict[str, Any], seed: int) -> Player:
-        from hexlit.arena import baselines
 
-        if kind == "rollouts":
-            return baselines.RolloutPlayer(
-                rollouts=settings.pop("playouts", 1), **settings, seed=seed
-            )
-        if kind == "solver":
-            return baselines.SolverPlayer(self.size, **settings, seed=seed)
-        return (
-            RandomPlayer(seed)
-            if kind == "random"
-            else baselines.TwoDistancePlayer(**settings, seed=seed)
-        )
+def _engine(spec: PlayerSpec) -> Contestant:
+    """A foreign program."""
+    from hexlit.arena.engine import HtpEngine
+
+    limits = {name: float(value) for name, value in (TIMEOUTS | spec.settings).items()}
+    engine = HtpEngine(spec.source, name=spec.label, **limits)
+    return Contestant(spec.label, lambda games: engine, one_game=True)

@@ -117,13 +117,12 @@ class GamesSettings:
             raise UsageError(
                 f"selfplay.games={self.games}: the run was started with {count}; keep it to resume"
             )
-        if "full" not in whole:
-            whole |= _targets_of_0_2(whole)
-        own = slots_of(count, self.part, self.parts)
-        of_slots = {name: array[_slice(own)] for name, array in whole.items()}
-        first = np.cumsum([0, *_targets(whole["full"], whole["slot.ply"]).sum(1)])
-        of_slots["policies"] = whole["policies"][first[own.start] : first[own.stop]]
-        return of_slots
+        slots = slots_of(count, self.part, self.parts)
+        part = {name: array[slots.start : slots.stop] for name, array in whole.items()}
+        targets = _targets(whole["full"], whole["slot.ply"]).sum(1)
+        first = np.cumsum([0, *targets])
+        part["policies"] = whole["policies"][first[slots.start] : first[slots.stop]]
+        return part
 
 
 def _targets(full: NDArray[Any], ply: NDArray[Any]) -> NDArray[np.bool_]:
@@ -133,16 +132,6 @@ def _targets(full: NDArray[Any], ply: NDArray[Any]) -> NDArray[np.bool_]:
     made = np.arange(full.shape[1]) < ply[:, None]
     targets: NDArray[np.bool_] = made & full
     return targets
-
-
-def _targets_of_0_2(snapshot: Snapshot) -> Snapshot:
-    """`full` and `policies` of a snapshot of hexlit 0.2,
-    whose moves with most simulations were targets.
-    """
-    simulations: NDArray[Any] = snapshot["simulations"]
-    searched = _targets(simulations > 0, snapshot["slot.ply"])
-    full = searched & (simulations == simulations[searched].max(initial=0))
-    return {"full": full, "policies": snapshot["policies"][full]}
 
 
 @dataclass

@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending
 
-LATER_COLUMNS = ("black", "white", "source")
-"""Columns that files of earlier versions do not have; empty fields there are empty texts."""
-
 _PLAIN = ("size", "swap", "winner", "ending", "opening", "would_resign")
 
 SMALLEST, LARGEST = 2, 26
@@ -76,13 +73,11 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
     row_of = {name: np.repeat(np.arange(table.num_rows), count) for name, count in lengths.items()}
     plain = {name: _filled(columns[name]) for name in _PLAIN if name in columns}
     for name, column in columns.items():
-        if name not in LATER_COLUMNS:
-            empty = column.is_null().to_numpy(zero_copy_only=False)
-            if name in lists:
-                empty = empty | rows_with(
-                    name, column.flatten().is_null().to_numpy(zero_copy_only=False)
-                )
-            mark(empty, "empty field", f"{name} is empty")
+        empty = column.is_null().to_numpy(zero_copy_only=False)
+        if name in lists:
+            empty_in_list = column.flatten().is_null().to_numpy(zero_copy_only=False)
+            empty = empty | rows_with(name, empty_in_list)
+        mark(empty, "empty field", f"{name} is empty")
     for name, (least, most) in _RANGES.items():
         if name in plain:
             wrong = (plain[name] < least) | (plain[name] > most)

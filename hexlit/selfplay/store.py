@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hexlit.errors import UsageError
@@ -26,7 +25,7 @@ from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.game import Place, RecordError
 from hexlit.locks import FolderLock
-from hexlit.selfplay.checking import LATER_COLUMNS, faults_of
+from hexlit.selfplay.checking import faults_of
 
 _ABOUT = (
     "Games of Hex, one row a game of T moves. Black moves first and connects top to bottom; White connects left to "
@@ -90,8 +89,6 @@ _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "source": (pa.string(), "Where an imported game was read, file:line."),
 }
 
-# Version 1 had no black, white and source. Versions 3 and 4 also had surprises. Version 4 brought
-# the descriptions and moves_text.
 DESCRIPTION = b"description"
 """Key of a description, in the metadata of a table and of each of its fields."""
 
@@ -148,11 +145,7 @@ def to_records(table: pa.Table) -> list[GameRecord]:
                 values[start:end].copy() for start, end in pairwise(column.offsets.to_pylist())
             ]
         else:
-            columns[name] = (
-                pc.fill_null(column, "").to_pylist()
-                if name in LATER_COLUMNS
-                else column.to_pylist()
-            )
+            columns[name] = column.to_pylist()
     records = []
     for row in zip(*columns.values(), strict=True):
         fields = dict(zip(columns, row, strict=True))
@@ -180,33 +173,32 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
     Raises:
         UsageError: the file is damaged, or not a part of a store.
     """
-    whole = read_table(file, schema=SCHEMA if file.name == JOURNAL else PART_SCHEMA)
+    is_journal = file.name == JOURNAL
+    whole = read_table(file, schema=SCHEMA if is_journal else PART_SCHEMA)
     table = whole.select(SCHEMA.names)
-    wrong = {
-        row: RecordError(*fault, Place(str(file), row + 1))
-        for row, fault in faults_of(table).items()
-    }
-    rows = range(table.num_rows)
-    sound = iter(
-        to_records(
-            table.filter(pa.array([row not in wrong for row in rows], pa.bool_()))
-            if wrong
-            else table
-        )
-    )
-    games = [wrong[row] if row in wrong else next(sound) for row in rows]
-    if file.name != JOURNAL:
-        texts = whole.column(MOVES_TEXT).to_pylist()
+    faults = faults_of(table)
+    if faults:
+        sound = pa.array([row not in faults for row in range(table.num_rows)], pa.bool_())
+        records = iter(to_records(table.filter(sound)))
+    else:
+        records = iter(to_records(table))
+    games: list[GameRecord | RecordError] = []
+    for row in range(table.num_rows):
+        if row in faults:
+            games.append(RecordError(*faults[row], Place(str(file), row + 1)))
+        else:
+            games.append(next(records))
+    if is_journal:
+        written = {game_id for part in part_files(file.parent)[-1:] for game_id in _ids(part)}
         return [
-            game
-            if isinstance(game, RecordError) or text in (None, _moves_text(game))
-            else RecordError(
-                "moves_text", "moves_text names other moves than moves", Place(str(file), row + 1)
-            )
-            for row, (game, text) in enumerate(zip(games, texts, strict=True))
+            game for game in games if isinstance(game, RecordError) or game.game_id not in written
         ]
-    written = {game_id for part in part_files(file.parent)[-1:] for game_id in _ids(part)}
-    return [game for game in games if isinstance(game, RecordError) or game.game_id not in written]
+    for row, text in enumerate(whole.column(MOVES_TEXT).to_pylist()):
+        game = games[row]
+        if text is not None and isinstance(game, GameRecord) and text != _moves_text(game):
+            reason = "moves_text names other moves than moves"
+            games[row] = RecordError("moves_text", reason, Place(str(file), row + 1))
+    return games
 
 
 def read_records(file: Path) -> list[GameRecord]:
@@ -234,8 +226,6 @@ def read_table(
     """The rows of one part file, or of a journal up to its end or to the place of a kill, as they
     stand there.
 
-    Columns that it does not have, as those of earlier versions, are empty.
-
     Raises:
         UsageError: the file is damaged, or holds something else.
     """
@@ -249,8 +239,7 @@ def read_table(
             batches.extend(stream)  # up to the batch in which the writer was killed
         for batch in batches:
             batch.validate(full=True)
-        tables = [SCHEMA.empty_table(), *(pa.Table.from_batches([batch]) for batch in batches)]
-        return pa.concat_tables(tables, promote_options="default")
+        return pa.Table.from_batches(batches, SCHEMA)
     except (pa.ArrowException, OSError) as error:
         said = str(error).partition("\n")[0] or type(error).__name__
         raise UsageError(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.arena.baselines import RolloutPlayer, SolverPlayer, TwoDistancePlayer
+from hexlit.arena.baselines import SolverPlayer, TwoDistancePlayer
 from hexlit.arena.matches import play_games, play_match
 from hexlit.arena.players import Player, PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.hex.geometry import geometry
@@ -25,10 +25,6 @@ BASELINES: dict[str, Callable[[int, int], Player]] = {
     "two-distance, depth 1": lambda size, seed: TwoDistancePlayer(depth=1, seed=seed),
     "two-distance": lambda size, seed: TwoDistancePlayer(seed=seed),
     "two-distance, width 1": lambda size, seed: TwoDistancePlayer(depth=3, width=1, seed=seed),
-    "rollouts": lambda size, seed: RolloutPlayer(simulations=40, seed=seed),
-    "rollouts, one simulation": lambda size, seed: RolloutPlayer(
-        simulations=1, rollouts=5, seed=seed
-    ),
     # Where the solver gives up depends on what it has proved before, so it may do so on large
     # boards alone.
     "solver": lambda size, seed: SolverPlayer(
@@ -193,10 +189,9 @@ def test_two_distance_beats_chance() -> None:
 
 
 def test_rollouts_beat_chance() -> None:
-    assert (
-        play_match(RolloutPlayer(simulations=300), RandomPlayer(1), size=5, pairs=16, seed=0).share
-        >= 0.9
-    )
+    search = SearchConfig(simulations=64)
+    rollouts = SearchPlayer(search, RolloutEvaluator(8, 1), size=5, batch=32)
+    assert play_match(rollouts, RandomPlayer(1), size=5, pairs=16, seed=0).share >= 0.9
 
 
 @pytest.mark.parametrize("size", [4, 5])
@@ -270,8 +265,8 @@ def test_the_solver_takes_every_winning_first_stone_and_no_other(size: int) -> N
 
 @pytest.mark.parametrize(
     "player",
-    [TwoDistancePlayer(), TwoDistancePlayer(depth=1), RolloutPlayer(simulations=10_000)],
-    ids=["two-distance", "two-distance, depth 1", "rollouts"],
+    [TwoDistancePlayer(), TwoDistancePlayer(depth=1)],
+    ids=["two-distance", "two-distance, depth 1"],
 )
 def test_the_others_take_the_first_stone_where_their_own_values_say_so(player: Player) -> None:
     """E5: the middle of the short diagonal,

@@ -87,8 +87,10 @@ from hexlit.arena.baselines import TwoDistancePlayer
 TwoDistancePlayer(depth=2).choose(np.zeros((2, 16), np.int8), np.ones(2, np.int8))
 """,
     "rollouts": """
-from hexlit.arena.baselines import RolloutPlayer
-RolloutPlayer(simulations=9).choose(np.zeros((2, 16), np.int8), np.ones(2, np.int8))
+from hexlit.hex.encoding import blank_planes
+from hexlit.search.evaluator import RolloutEvaluator
+policy, value = np.zeros((2, 16), np.float32), np.zeros(2, np.float32)
+RolloutEvaluator(4).evaluate(blank_planes(2, 4), policy, value)
 """,
 }
 

@@ -449,24 +449,6 @@ def test_the_share_of_full_searches_holds_for_any_number_of_fast_simulations() -
     assert 0.15 < share < 0.35
 
 
-def test_a_snapshot_of_0_2_keeps_its_targets() -> None:
-    """It has the policies of all moves, and does not say which were searched in full."""
-    settings = GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3)
-    before = SelfPlay(settings)
-    collect(before, 60)
-    snapshot = before.snapshot()
-    full = np.asarray(snapshot["full"], np.bool_)
-    made = np.arange(full.shape[1]) < np.asarray(snapshot["slot.ply"], np.int16)[:, None]
-    policies = np.zeros((*full.shape, 16), np.float16)
-    policies[made & full] = snapshot["policies"]
-    old = {name: array for name, array in snapshot.items() if name != "full"} | {
-        "policies": policies
-    }
-    after = SelfPlay(settings)
-    after.restore(settings.of_part([old]))
-    assert_common_games_alike(collect(before, 90)[0], collect(after, 90)[0])
-
-
 @pytest.mark.parametrize("search", [SEARCH, PUCT])
 @pytest.mark.parametrize(("size", "swap", "groups"), [(4, False, 1), (4, True, 2), (6, True, 1)])
 def test_answers_that_are_kept_save_evaluations_and_change_no_game(

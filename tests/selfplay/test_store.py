@@ -4,7 +4,6 @@ import signal
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -243,18 +242,6 @@ def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: i
     store.append([record(1), record(99)])
     store.close()
     assert [one.game_id for one in GameStore(tmp_path).records()] == [*range(games), 99]
-
-
-def test_parts_and_journals_of_version_4_have_surprises_and_are_read(tmp_path: Path) -> None:
-    """A run of an earlier version continues."""
-    surprises = pa.array([[0.5]], pa.list_(pa.float32()))
-    part, journal = (
-        to_table([record(game)]).append_column("surprises", surprises) for game in (1, 2)
-    )
-    pq.write_table(part, tmp_path / "part-000000.parquet")
-    with pa.ipc.new_stream(tmp_path / JOURNAL, journal.schema) as stream:
-        stream.write_table(journal)
-    assert_same(list(GameStore(tmp_path).records()), [record(1), record(2)])
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 torn", b"no parquet at all"])
