@@ -14,10 +14,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` below imports them
-    from hexlit.api.boards import Board, Search, Solver, side_by_side
+    from hexlit.api.boards import Board, Solver, side_by_side
     from hexlit.api.machine import doctor, measure, profiles
     from hexlit.api.records import games, load, match
     from hexlit.api.runs import data, sweep, train
+    from hexlit.api.searches import Search
     from hexlit.errors import UsageError
 
 __all__ = [
@@ -43,10 +44,11 @@ __version__ = "0.2.0"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _HOMES = {
-    "hexlit.api.boards": ("Board", "Search", "Solver", "side_by_side"),
+    "hexlit.api.boards": ("Board", "Solver", "side_by_side"),
     "hexlit.api.machine": ("doctor", "measure", "profiles"),
     "hexlit.api.records": ("games", "load", "match"),
     "hexlit.api.runs": ("data", "sweep", "train"),
+    "hexlit.api.searches": ("Search",),
     "hexlit.errors": ("UsageError",),
 }
 """Module -> its public names."""

@@ -31,8 +31,9 @@ from hexlit.accelerate.host import (
     total_host_bytes,
     usable_cores,
 )
-from hexlit.accelerate.machine import Nvml, recommended_trials
+from hexlit.accelerate.machine import recommended_trials
 from hexlit.accelerate.memory import total_and_free_bytes
+from hexlit.accelerate.nvml import Nvml
 from hexlit.accelerate.precision import (
     DTYPES,
     cpu_has_bf16,

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import torch
 
 from hexlit.accelerate.host import free_host_bytes, total_host_bytes
-from hexlit.accelerate.machine import Nvml, ResourceSample
+from hexlit.accelerate.machine import ResourceSample
+from hexlit.accelerate.nvml import Nvml
 from hexlit.errors import UsageError
 
 GIB = 2**30

@@ -11,7 +11,8 @@ from typing import Any
 
 from hexlit.api.boards import NAMES, Board, Drawn, Picture
 from hexlit.api.interface import DataFrame, console_for, frame, overrides, pandas_here
-from hexlit.api.runs import Model, Run, Sweep
+from hexlit.api.runs import Run, Sweep
+from hexlit.api.searches import Model
 from hexlit.arena.matches import ArenaGame
 from hexlit.arena.tournament import GameLog, recorded
 from hexlit.commands.in_process import called

@@ -1,20 +1,18 @@
 """Runs, sweeps and models: training, data frames of figures and examples, predictions, searches."""
 
 import io
-import shlex
 import signal
 import sys
-import tempfile
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, STDOUT
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from omegaconf import OmegaConf
 
-from hexlit.api.boards import OpeningMap, Opinion, Picture, Search, Searched
+from hexlit.api.boards import Picture
 from hexlit.api.interface import DataFrame, console_for, frame, overrides, pandas_here
+from hexlit.api.searches import Model
 from hexlit.cluster.lifeline import Child
 from hexlit.commands.application import INTERRUPTED, MISTAKE
 from hexlit.commands.composing import is_sweep
@@ -25,23 +23,17 @@ from hexlit.commands.in_process import (
     settings_of,
     untouched_process,
 )
-from hexlit.commands.predict import task_of
 from hexlit.commands.tasks import part_of
 from hexlit.commands.train import refuse_sweep, refuse_unfit, train_in_folder, whole_arguments
 from hexlit.errors import UsageError
 from hexlit.files import read_json
-from hexlit.hex.board import GameBoard
 from hexlit.reporting.html import notebook
 from hexlit.reporting.sweep import sweep_page
 from hexlit.settings import check_word
-from hexlit.tasks.hex.packaged import is_packaged, network_file
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning.result_files import as_document, leaderboard
 from hexlit.tuning.results import SweepResults, pruned_trials, read_results
 from hexlit.tuning.space import quoted
-
-if TYPE_CHECKING:
-    from hexlit.tasks.hex.checkpoint import LoadedNetwork
 
 SPLITS = ("train", "validation", "test")
 LEADING = 10
@@ -77,103 +69,6 @@ def data(*arguments: str, **settings: Any) -> DataFrame:
     table_of = part_of(chosen.task, "data_table")
     with untouched_process():
         return table_of(chosen).to_pandas()
-
-
-class Model:
-    """The network of a checkpoint."""
-
-    def __init__(self, checkpoint: str | Path) -> None:
-        """Of a checkpoint, of the best one in the folder of a run, or a packaged network such as
-        `hexlit:small`.
-
-        Raises:
-            UsageError: there is none.
-        """
-        self.checkpoint = network_file(checkpoint)
-        self._source = str(checkpoint if is_packaged(checkpoint) else self.checkpoint)
-        self.task = task_of(self.checkpoint)
-
-    @cached_property
-    def network(self) -> "LoadedNetwork":
-        """The policy/value network of a model of Hex; raises `UsageError` for other tasks."""
-        from hexlit.tasks.hex.checkpoint import load_network
-
-        return load_network(self.checkpoint)
-
-    @property
-    def board(self) -> int:
-        """The size of the board that the network was trained on."""
-        return self.network.size
-
-    def search(
-        self, board: GameBoard, simulations: int = 400, algorithm: str = "gumbel"
-    ) -> Searched:
-        """Search a position; see `hexlit.Search`, which is faster for many of them."""
-        return Search(self, simulations=simulations, algorithm=algorithm).run(board)
-
-    def openings(self, simulations: int = 64, size: int | None = None) -> OpeningMap:
-        """Search every first move of Black; `size` None is that of the training."""
-        return Search(self, simulations=simulations).openings(size or self.board)
-
-    def player(self, simulations: int = 64, name: str = "", algorithm: str = "gumbel") -> str:
-        """The model as a player of `hexlit.match`; 0 simulations: the policy alone."""
-        source = shlex.quote(self._source)
-        named = f" name={shlex.quote(name)}" if name else ""
-        if simulations == 0:
-            return f"policy={source}{named}"
-        return f"checkpoint={source} simulations={simulations} algorithm={algorithm}{named}"
-
-    def evaluate(self, **settings: Any) -> dict[str, Any]:
-        """Measure the model again: a model of Hex against the exact truth, with the settings of
-        `hexlit strength`.
-
-        Returns:
-            Plain values, those of `strength.json`.
-
-        Raises:
-            UsageError: the task measures its models only while they are trained.
-        """
-        return dict(part_of(self.task, "evaluate")(self.checkpoint, **settings))
-
-    def look(self, board: GameBoard) -> Opinion:
-        """The opinion of a network of Hex without search: its policy and its value."""
-        return Search(self, simulations=1).look(board)
-
-    def predict(self, data: "str | Path | Sequence[str] | DataFrame") -> DataFrame:
-        """Apply the model to new data, as `hexlit predict` does.
-
-        Args:
-            data: a table with the columns of the training: a data frame, or the name of a CSV or
-                Parquet file. Models that read texts also take one text, or a list of them.
-
-        Raises:
-            UsageError: the model takes no such data.
-        """
-        predict, pd = part_of(self.task, "predict"), pandas_here()
-
-        with tempfile.TemporaryDirectory() as folder:
-            source, target = Path(folder) / "source.parquet", Path(folder) / "target.parquet"
-            if isinstance(data, str | Path) and Path(data).suffix in (".csv", ".parquet"):
-                source = Path(data)
-            else:
-                self._table(data).to_parquet(source)
-            predict(self.checkpoint, source, target)
-            return pd.read_parquet(target)
-
-    def _table(self, data: Any) -> DataFrame:
-        if hasattr(data, "to_parquet"):
-            return data
-        from hexlit.training.checkpoints import read_checkpoint
-
-        column = read_checkpoint(self.checkpoint, "checkpoint")["hyper_parameters"].get("column")
-        if column is None:
-            raise UsageError(
-                f"predict: a model of task {self.task} takes a data frame, or a CSV or Parquet file"
-            )
-        return frame([{column: text} for text in ([data] if isinstance(data, str) else data)])
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of task {self.task}: {self._source}>"
 
 
 class Run(Model):

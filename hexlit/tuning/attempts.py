@@ -17,7 +17,7 @@ from optuna import Study
 from optuna.trial import Trial, TrialState
 
 from hexlit.accelerate.host import free_host_bytes
-from hexlit.accelerate.machine import Nvml
+from hexlit.accelerate.nvml import Nvml
 from hexlit.tuning.plan import Plan
 from hexlit.tuning.processes import GIB, Attempt, Launches, NoProcessError, TrialProcess
 from hexlit.tuning.slots import Slots

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.accelerate import machine
-from hexlit.accelerate.machine import Nvml
+from hexlit.accelerate import nvml
 from hexlit.accelerate.memory import nvml_of
+from hexlit.accelerate.nvml import Nvml
 
 GIB = 2**30
 
@@ -90,8 +90,8 @@ def raising(error: Exception) -> Callable[..., Any]:
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
     made = Driver()
-    monkeypatch.setattr(machine, "pynvml", made)
-    monkeypatch.setattr(machine, "pid_namespace", lambda: machine.ROOT_PID_NAMESPACE)
+    monkeypatch.setattr(nvml, "pynvml", made)
+    monkeypatch.setattr(nvml, "pid_namespace", lambda: nvml.ROOT_PID_NAMESPACE)
     return made
 
 
@@ -195,7 +195,7 @@ def test_in_a_container_a_process_that_is_not_named_holds_an_unknown_amount(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The driver may name processes by the numbers they have outside."""
-    monkeypatch.setattr(machine, "pid_namespace", lambda: 1)
+    monkeypatch.setattr(nvml, "pid_namespace", lambda: 1)
     assert Nvml("0").usage({7})[0] == 3 * GIB
     held, _, reasons = Nvml("0").usage({1})
     assert (held, reasons) == (

@@ -18,12 +18,12 @@ import pytest
 
 from hexlit.accelerate.machine import (
     COLUMNS,
-    Nvml,
     ProcessTree,
     ResourceSample,
     ResourceSampler,
     recommended_trials,
 )
+from hexlit.accelerate.nvml import Nvml
 from hexlit.errors import UsageError
 from tests.tables import rows_of
 

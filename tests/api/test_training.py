@@ -11,7 +11,8 @@ import pytest
 
 import hexlit
 from hexlit.api.records import Match
-from hexlit.api.runs import Model, Run
+from hexlit.api.runs import Run
+from hexlit.api.searches import Model
 from tests.commands.tiny import TINY
 
 TRAINED = [*TINY, "trainer.max_epochs=1", "evaluation.every_epochs=0", "trainer.monitor=train.loss"]

@@ -9,8 +9,7 @@ import pytest
 
 import hexlit
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.api.boards import Search
-from hexlit.api.runs import Model
+from hexlit.api.searches import Model, Search
 from hexlit.commands import export
 from hexlit.commands.htp_program import HtpConfig, judge
 from hexlit.commands.players import networks_by_board
