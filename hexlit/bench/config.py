@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import BOARDS, SearchConfig
@@ -13,23 +12,20 @@ from hexlit.settings import Settings, number, one_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 MEASUREMENTS = {
-    "games": "play:measure_games",
     "search": "play:measure_search",
     "forward": "forward:measure_forward",
     "train": "training:measure_train",
     "selfplay": "play:measure_selfplay",
-    "loader": "training:measure_loaders",
-    "workers": "play:measure_workers",
     "batch": "training:measure_batches",
     "compare": "training:compare_devices",
     "solver": "play:measure_solver",
     "pace": "play:measure_pace",
-    "actors": "play:measure_actors",
 }
 """A value of `what` -> the module and the function that measure it;
 the unit stands in each line.
 """
-QUICK = tuple(MEASUREMENTS)[:7]
+QUICK = ("search", "forward", "train", "selfplay")
+"""The measurements of `what=all`."""
 
 
 @dataclass
@@ -37,9 +33,8 @@ class BenchConfig(Settings):
     """Settings of `hexlit bench`."""
 
     what: str = one_of((*MEASUREMENTS, "all"), "all")
-    """Subject of the measurement. `all`: games, search, forward, train, selfplay, loader and
-    workers. `pace`: the rates for `hexlit plan`. `actors`: those of the Ray cluster of the section
-    `ray`, beside as many workers of this machine.
+    """Subject of the measurement. `all`: search, forward, train and selfplay. `pace`: the rates
+    for `hexlit plan`.
     """
     board: int = number(11, BOARDS)
     """Rows of the board; at most 8 for the solver."""
@@ -69,7 +64,6 @@ class BenchConfig(Settings):
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
-    ray: RayConfig = field(default_factory=RayConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 

@@ -1,35 +1,27 @@
-"""Games without a network, the exact solver, searches,
-and self-play: here, in processes, and on a Ray cluster.
-"""
+"""The exact solver, searches, and self-play, in this process and in others."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from statistics import fmean, median, pstdev
 from typing import Any
 
 import numpy as np
 import torch
 
-from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.bench.forward import name_of
 from hexlit.bench.measure import Measurement, Outcome, Subject, line_of, measure_rate, short
 from hexlit.bench.training import measure_window, window_batches
-from hexlit.hex.engine import empty_stones
-from hexlit.hex.geometry import geometry
 from hexlit.hex.jit import kernel_threads, restored_threads, use_threads
-from hexlit.hex.playout import playouts, random_games
 from hexlit.hex.record import GameRecord
 from hexlit.hex.solver import ExactSolver
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.search import TreeSearch
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
-from hexlit.selfplay.cluster import RayPool
-from hexlit.selfplay.placement import HostMaker, placement_of, remote_settings, weights_of
+from hexlit.selfplay.placement import HostMaker, placement_of, weights_of
 from hexlit.selfplay.workers import PlayerSettings, RoundRequest, SelfPlayer, make_player
 
 PLIES = {2: 1, 3: 2, 4: 4, 5: 4, 6: 6, 7: 8, 8: 16}
@@ -38,8 +30,6 @@ POSITIONS = 50
 OPENINGS_UP_TO, REPEATED_UP_TO = 7, 6
 """Largest boards for the openings, and for repeating them."""
 SEARCHED_GAMES = 256
-COUNTS = (1, 2, 4)
-"""Numbers of processes at a time, one line each."""
 SIDE_BY_SIDE, SAMPLE = 16, 64
 """Games played to measure their length: number at a time, and least number in all."""
 NO_END = 10**9
@@ -47,36 +37,6 @@ WARM_UP = 40
 """Longest wait, in lengths of a measurement,
 until games are at different stages; large boards need longer.
 """
-
-
-def measure_games(subject: Subject) -> Outcome:
-    """Random games on one core: move by move to the end,
-    and random fillings with only the winner computed.
-    """
-    size = subject.config.board
-    table = geometry(size)
-    moves, lengths = np.zeros((64, size * size), np.int16), np.zeros(64, np.int16)
-    stones, room, cells = (
-        empty_stones(1, size),
-        np.zeros(size * size, np.int16),
-        np.zeros(size * size, np.int8),
-    )
-
-    def complete_games() -> float:
-        random_games(1000, 1, table, moves, stones, lengths)
-        return 1000
-
-    def fillings() -> float:
-        playouts(cells, 1, 1000, np.uint64(1), size, room)
-        return 1000
-
-    works = {"complete random games": complete_games, "random playouts, winner only": fillings}
-    on: dict[str, Any] = {"device": "cpu", "threads": 1}
-    lines = [
-        measure_rate(subject.config, work, what, "games/s", subject.profile, **on)
-        for what, work in works.items()
-    ]
-    return Outcome(lines)
 
 
 def measure_solver(subject: Subject) -> Outcome:
@@ -239,57 +199,21 @@ def _measure_play(
     return replace(line, detail=detail)
 
 
-def measure_workers(subject: Subject) -> Outcome:
-    """Evaluations per second of self-play in 1,
-    2 and 4 worker processes, which share the threads.
-    """
-    return Outcome(
-        [_measure_workers(subject, count, subject.profile.share(count)) for count in COUNTS]
-    )
-
-
-def _measure_workers(subject: Subject, count: int, hardware: DeviceProfile) -> Measurement:
-    with closing(make_player(_workplace(subject, count, hardware), count)) as player:
-        return _measure_player(subject, player, count, "worker", threads=hardware.threads * count)
-
-
-def measure_actors(subject: Subject) -> Outcome:
-    """Evaluations per second of self-play in 1, 2 and 4 workers, and in as many actors of the
-    cluster `ray`.
-
-    All have the threads of an actor. A round before the measurement sets them up.
-
-    Raises:
-        UsageError: there is no such cluster.
-    """
-    cluster, actors = subject.config.ray, []
-    there = remote_settings(subject.config.accelerator, cluster.device, cluster.threads)
-    here = replace(subject.profile, threads=cluster.threads)
-    workers = [_measure_workers(subject, count, here) for count in COUNTS]
-    for count in COUNTS:  # after all workers: no process starts in one that was in a cluster
-        with closing(RayPool(_workplace(subject, count, there), count, cluster)) as players:
-            players.prepare()
-            on = {"device": cluster.device, "threads": cluster.threads * count}
-            actors.append(_measure_player(subject, players, count, "actor", **on))
-    return Outcome(list(chain.from_iterable(zip(workers, actors, strict=True))))
-
-
 def _workplace(
     subject: Subject,
     workers: int,
-    hardware: DeviceProfile | AcceleratorConfig,
-    games: int | None = None,
+    profile: DeviceProfile,
+    games: int,
 ) -> PlayerSettings:
-    """The work of `workers` processes with this `hardware`: `games`, or as many as fill a call."""
-    config, profile = subject.config, subject.profile
-    where = placement_of(config.selfplay, profile.device.type, profile.threads)
-    groups, rows = replace(where, workers=workers).cut(games or where.batch)
+    """The work of `workers` processes with the `profile` of each, on `games` games in all."""
+    config = subject.config
+    where = placement_of(config.selfplay, profile.device.type, subject.profile.threads)
+    groups, rows = replace(where, workers=workers).cut(games)
     settings = GamesSettings(
-        config.selfplay, config.search, config.board, games or where.batch, seed=0, groups=groups
+        config.selfplay, config.search, config.board, games, seed=0, groups=groups
     )
-    return PlayerSettings(
-        settings, HostMaker(subject.net.config, config.board, False, rows, hardware)
-    )
+    make_host = HostMaker(subject.net.config, config.board, False, rows, profile)
+    return PlayerSettings(settings, make_host)
 
 
 def _play(
@@ -297,14 +221,6 @@ def _play(
 ) -> SelfPlayCounts:
     weights = weights_of(subject.net)
     return player.play(RoundRequest(weights, positions, 0, deadline=time.monotonic() + seconds))
-
-
-def _measure_player(
-    subject: Subject, player: SelfPlayer, count: int, kind: str, **on: Any
-) -> Measurement:
-    """The line of `player`, which is `count` processes of a `kind`."""
-    what = f"self-play in {count} {kind}{'s' if count > 1 else ''}, {subject.net_name}"
-    return _measure_play(subject, partial(_play, subject, player), what, _format(subject), **on)
 
 
 def _format(subject: Subject) -> str:
@@ -328,7 +244,7 @@ def measure_pace(subject: Subject) -> Outcome:
         line = _measure_processes(subject, leaves, processes, each)
         lines.append(line)
         actors.append({"processes": processes, "games": each, "positions_per_second": line.median})
-    fed = measure_window(subject, window_batches(subject))[-1]
+    fed = measure_window(subject, window_batches(subject))
     pace: dict[str, Any] = {
         "cores": cores,
         "actors": actors,

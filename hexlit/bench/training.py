@@ -1,7 +1,7 @@
 """The optimisation step as in training, through Lightning with everything around it: of Hex, and of
 any task.
 
-Also the best batch size of a machine, the CPU beside the accelerator, and the loaders.
+Also the best batch size of a machine, and the CPU next to the accelerator.
 """
 
 import math
@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import lightning as L
-import numpy as np
 import torch
 from lightning.pytorch.callbacks import LambdaCallback
 from torch.utils.data import Dataset
@@ -31,15 +30,13 @@ from hexlit.accelerate.memory import GIB, peak_bytes, reset_peak
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.bench.config import BenchConfig
 from hexlit.bench.forward import measure_own_forward
-from hexlit.bench.measure import Measurement, Outcome, Subject, beside, line_of, measure_rate
+from hexlit.bench.measure import Measurement, Outcome, Subject, beside, line_of
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.record import GameRecord
 from hexlit.nets.evaluator import random_planes
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay
-from hexlit.selfplay.dataset import GamePositions, GameRows
-from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset
@@ -67,10 +64,8 @@ SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 NEARLY = 0.95
 """Share of the best rate that counts as equally good."""
 
-WINDOW, STEPS, COPIES = 2000, 64, 20
-"""Positions of self-play, steps on them in an epoch,
-and copies of their games in a store, for the loaders.
-"""
+WINDOW, STEPS = 2000, 64
+"""Positions of self-play, and steps on them in an epoch, for the loader."""
 
 
 @dataclass(frozen=True)
@@ -414,30 +409,6 @@ def loss_after(subject: Subject, profile: DeviceProfile, batches: list[Positions
         ) / len(batches)
 
 
-def measure_loaders(subject: Subject) -> Outcome:
-    """The loader of self-play's window, and that of recorded games."""
-    lines = measure_window(subject, window_batches(subject))
-    return Outcome([*lines, measure_games(subject, lines[-1])])
-
-
-def measure_games(subject: Subject, fed: Measurement) -> Measurement:
-    """The loader of recorded games by itself, beside the training rate of `fed`."""
-    with TemporaryDirectory() as folder:
-        with GameStore(Path(folder) / "games") as store:
-            store.append(
-                [
-                    replace(game, game_id=number)
-                    for number, game in enumerate(played_games(subject) * COPIES)
-                ]
-            )
-        board, batch = subject.config.board, subject.profile.train_batch
-        positions = GamePositions.open(
-            store.folder, size=board, swap=False, cache=Path(folder) / "cache"
-        )
-        rows = GameRows(positions, np.arange(len(positions))).shuffled(batch=batch, seed=0, epoch=0)
-        return _alone(subject, "loading recorded games", EpochDataset(rows), fed)
-
-
 def played_games(subject: Subject) -> list[GameRecord]:
     """Games searched without a network."""
     config = subject.config
@@ -458,24 +429,13 @@ def window_batches(subject: Subject, steps: int = STEPS) -> EpochDataset:
     )
 
 
-def measure_window(subject: Subject, data: Dataset[Any]) -> list[Measurement]:
-    """The loader of a window's batches alone, then training with it,
-    and the share of time that waits for data.
-    """
-    profile = subject.profile
-    trainee = positions_trainee(subject, make_loader(data, profile, batch_size=None))
-    fed = measure_steps(trainee, subject.config, profile)
-    alone = _alone(subject, "loading", data, fed)
-    if fed.median is None:
-        return [alone, fed]
-    share = fed.load_share or 0.0
-    message = f"{verdict(share)}: {share:.1%} of the time waits for data ({LOADER_BOUND:.0%} is the limit)"
-    return [alone, replace(fed, detail=message)]
-
-
-def _alone(subject: Subject, what: str, data: Dataset[Any], fed: Measurement) -> Measurement:
-    profile = subject.profile
-    stream = endless(make_loader(data, profile, batch_size=None))
-    what = f"{what}, batch {profile.train_batch}, {profile.workers} processes"
-    line = measure_rate(subject.config, lambda: len(next(stream)[0]), what, "positions/s", profile)
-    return beside(line, fed.median, "{ratio:.1f} times the rate of training")
+def measure_window(subject: Subject, data: Dataset[Any]) -> Measurement:
+    """Training with the loader of a window's batches, and the share of time that waits for data."""
+    trainee = positions_trainee(subject, make_loader(data, subject.profile, batch_size=None))
+    line = measure_steps(trainee, subject.config, subject.profile)
+    if line.median is None:
+        return line
+    share = line.load_share or 0.0
+    limit = f"{LOADER_BOUND:.0%} is the limit"
+    message = f"{verdict(share)}: {share:.1%} of the time waits for data ({limit})"
+    return replace(line, detail=message)

@@ -24,7 +24,6 @@ from hexlit.bench.training import (
     compare_devices,
     loss_after,
     measure_batches,
-    measure_games,
     measure_window,
     window_batches,
     write_accelerator,
@@ -163,20 +162,13 @@ def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     """By a network that has much to compute."""
     net = build_net(NetConfig(channels=64, blocks=[4]))
     many = Subject(net, CONFIG, replace(profile, train_batch=256))
-    _, quick = measure_window(many, window_batches(many))
-    _, slow = measure_window(many, Slowed(window_batches(many, steps=8)))
+    quick = measure_window(many, window_batches(many))
+    slow = measure_window(many, Slowed(window_batches(many, steps=8)))
     assert quick.load_share is not None
     assert slow.load_share is not None
     assert slow.load_share > quick.load_share
     assert quick.detail.startswith("compute-bound")
     assert slow.detail.startswith("loader-bound")
-
-
-def test_the_loader_of_recorded_games_is_measured_beside_training(subject: Subject) -> None:
-    found = measure_games(subject, line(0.5))
-    assert found.what == "loading recorded games, batch 16, 0 processes"
-    assert found.median is not None
-    assert found.detail == f"{found.median / 0.5:.1f} times the rate of training"
 
 
 @pytest.mark.row("C19")

@@ -25,7 +25,7 @@ MISTAKES = [
     ("bench json=true markdown=true", "output=FOLDER"),
     ("bench write=a/accelerator/x.yaml", "only what=batch"),
     (f"{BATCH} write=tuned.yaml", "in a folder named accelerator"),
-    ("bench what=games output=/dev/null/x", "/dev/null"),
+    ("bench what=search output=/dev/null/x", "/dev/null"),
     ("bench checkpoint=nowhere.ckpt", "checkpoint=nowhere.ckpt: there is no such file"),
     ("bench task=forecast what=forward", "what=forward: other tasks than hex"),
     ("bench task=none", "task=none: there is no such option; choose from classify, forecast, hex"),
