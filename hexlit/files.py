@@ -25,8 +25,8 @@ from hexlit.errors import UsageError
 
 log = logging.getLogger(__name__)
 
-# Temporary names of `replacing`, and of stores of older versions, before the rename.
-_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.tmp|part-[0-9]{6,}\.tmp")
+# Temporary names of `replacing`, before the rename.
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 
 
 @contextmanager

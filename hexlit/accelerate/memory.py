@@ -25,7 +25,6 @@ _OUT_OF_MEMORY = (
     "cublas_status_not_initialized when calling `cublascreate",  # which allocates its workspace
     # cpu: "DefaultCPUAllocator: can't allocate memory: you tried to allocate ..."
     "can't allocate memory",
-    "not enough memory",  # cpu on Windows
     "cannot allocate memory",
 )
 

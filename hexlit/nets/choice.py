@@ -2,7 +2,6 @@
 measured once if there is a choice, then remembered.
 """
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -69,12 +68,10 @@ def seconds_of(backends: list[str], size: int, batch: int, build: Builder) -> di
                 built[backend] = partial(build(backend, batch), planes)
                 built[backend]()
             except (RuntimeError, AttributeError, ImportError):
-                built.pop(
-                    backend, None
-                )  # the evaluator tries the rest in their order, and says why one does not work
-        # Of one thread the computing time, which other programs lengthen little; Windows ticks
-        # every 16 ms.
-        alone = torch.get_num_threads() == 1 and os.name == "posix"
+                # The evaluator tries the rest in their order, and reports why one does not work.
+                built.pop(backend, None)
+        # Of one thread the computing time, which other programs lengthen little.
+        alone = torch.get_num_threads() == 1
         times = timed_in_turn(built, time.process_time if alone else time.perf_counter)
     # The least time is the machine's speed, unless other programs take all of its time.
     return {backend: min(seconds) for backend, seconds in times.items()}

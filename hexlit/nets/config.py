@@ -1,8 +1,6 @@
 """The `net` section of the configuration: the shape of the network."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from hexlit.errors import UsageError
 from hexlit.settings import BLOCK_GROUP, Settings, number, one_of
@@ -101,10 +99,3 @@ def obstacle_for_plain_parts(config: NetConfig, where: str) -> str:
     if config.activation != "relu":
         return f"net.activation={config.activation} is not in {where}, relu is"
     return ""
-
-
-def saved_config(settings: Mapping[str, Any]) -> NetConfig:
-    """The settings of a network as a file has them.
-    Files of 0.2 also have `kernel`, which the weights imply.
-    """
-    return NetConfig(**{name: value for name, value in settings.items() if name != "kernel"})

@@ -21,7 +21,7 @@ from hexlit.nets.blocks import (
     make_activation,
     pool_board,
 )
-from hexlit.nets.config import BLOCKS, NetConfig, saved_config
+from hexlit.nets.config import BLOCKS, NetConfig
 from hexlit.nets.outside_blocks import BlockError, outside_block, require_package
 
 
@@ -256,7 +256,7 @@ def saved_net(settings: Mapping[str, Any], state: Mapping[str, Tensor]) -> HexNe
     own = settings.get("block", BLOCKS[0]) in BLOCKS
     if not own:
         require_package(settings["block"])
-    config = saved_config(settings)
+    config = NetConfig(**settings)
     if own:
         refuse_other_shapes(config, {name: tensor.shape for name, tensor in state.items()})
     net = build_net(config)

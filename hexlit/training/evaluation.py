@@ -188,13 +188,14 @@ class EvaluationPhase(L.Callback):
     def on_load_checkpoint(
         self, trainer: L.Trainer, module: L.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Continue from a checkpoint; one of 0.2 has the target apart."""
-        states = checkpoint["callbacks"]
-        own = states.get(self.state_key, {})
-        self.latest, self.measured_after = own.get("latest", {}), own.get("measured_after")
-        self.final = own.get("final", False)
-        if self.target is not None and (state := own.get("target") or states.get("Proof")):
-            self.target.load_state_dict(state)
+        """Continue from a checkpoint."""
+        state = checkpoint["callbacks"].get(self.state_key, {})
+        self.latest = state.get("latest", {})
+        self.measured_after = state.get("measured_after")
+        self.final = state.get("final", False)
+        target = state.get("target")
+        if self.target is not None and target is not None:
+            self.target.load_state_dict(target)
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Stop a resumed run that had already proved itself."""

@@ -393,11 +393,8 @@ class Cost(L.Callback):
         return {"training": self._training, "seconds": self.seconds}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        of_0_2 = state_dict.get("examples", 0) * TRAINING_PASSES * self._task.training_flops()
-        self._training = state_dict.get("training", of_0_2)
-        self._earlier = max(
-            self._earlier, state_dict.get("seconds", 0.0)
-        )  # 0.2 has it elsewhere, and in phases.csv
+        self._training = state_dict["training"]
+        self._earlier = max(self._earlier, state_dict["seconds"])
 
 
 def describe_device(profile: DeviceProfile, module: TrainedModule | None = None) -> str:

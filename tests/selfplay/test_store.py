@@ -287,7 +287,7 @@ def test_a_store_is_one_processs_from_its_opening_to_its_close(tmp_path: Path) -
 
 
 def test_opening_a_store_removes_torn_parts_and_no_file_of_others(tmp_path: Path) -> None:
-    for name in ("part-000000.tmp", ".part-000003.parquet.0123abcd.tmp", "thesis.tmp"):
+    for name in (".part-000003.parquet.0123abcd.tmp", "thesis.tmp"):
         (tmp_path / name).write_text("text")
     GameStore(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {".lock", "thesis.tmp"}

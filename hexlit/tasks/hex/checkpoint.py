@@ -18,7 +18,7 @@ from safetensors.torch import save
 from hexlit import __version__
 from hexlit.errors import UsageError
 from hexlit.files import replacing
-from hexlit.nets.config import BLOCKS, saved_config
+from hexlit.nets.config import BLOCKS, NetConfig
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import HexNet, refuse_other_shapes, saved_net
 from hexlit.search.config import BOARDS
@@ -120,10 +120,10 @@ def read_safetensors(path: Path, key: str = "checkpoint") -> LoadedNetwork:
             if settings.get("block", BLOCKS[0]) in BLOCKS:
                 shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
                 refuse_other_shapes(
-                    saved_config(settings), shapes
+                    NetConfig(**settings), shapes
                 )  # before memory is taken for them
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
-        if metadata.get("sha256", digest := digest_of(tensors)) != digest:  # files of 0.2 have none
+        if metadata["sha256"] != digest_of(tensors):
             raise ValueError("its weights are not those that were written")
         state = {
             name: tensor.float() if tensor.is_floating_point() else tensor

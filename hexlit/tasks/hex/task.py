@@ -22,7 +22,7 @@ from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
 from hexlit.arena.ratings import NEARLY, RatingPool, macs_to_perfect
 from hexlit.hex.jit import use_threads
 from hexlit.hex.notation import format_moves
-from hexlit.nets.config import saved_config
+from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import measure_agreement
 from hexlit.nets.tower import HexNet, forward_flops
 from hexlit.reporting.board_svg import board_picture, moves_svg
@@ -169,7 +169,7 @@ class HexTask(ShownTask):
         was = {
             "board": saved["size"],
             "swap": saved["swap"],
-            "net": asdict(saved_config(saved["net"])),
+            "net": asdict(NetConfig(**saved["net"])),
         }
         now = {"board": config.board, "swap": config.swap, "net": asdict(config.net)}
         check_same(folder, was, now)
