@@ -34,22 +34,25 @@ class TwoDistancePlayer(Player):
         """Search `depth` moves deep, at every node the `width` moves with the best potentials."""
         check_numbers("[1, inf)", depth=depth, width=width)
         check_numbers("[0, inf)", seed=seed)
-        self.depth, self.width, self.seed = depth, width, seed
+        self.depth = depth
+        self.width = width
+        self.seed = seed
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
         return self._search(cells, to_move, self.depth)[0]
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: it swaps if its own value is below 0, the mean over its depth and one more.
+        """See `Player`: it swaps if its value is below 0, the mean over its depth and one more.
 
         A static evaluation favours the player who moved last, so one depth alone would always swap
         or never.
         """
         white = np.full(len(cells), WHITE, np.int8)
+        swap = np.int16(cells.shape[1])
         moves, values = self._search(cells, white, self.depth)
-        deeper = self._search(cells, white, self.depth + 1)[1]
-        return np.where(values + deeper < 0, np.int16(cells.shape[1]), moves)
+        _, deeper_values = self._search(cells, white, self.depth + 1)
+        return np.where(values + deeper_values < 0, swap, moves)
 
     def _search(
         self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int
@@ -88,7 +91,8 @@ class SolverPlayer(Player):
             node_limit = 100_000
         check_numbers("[0, inf)", seed=seed)
         self._given_up: set[bytes] = set()  # positions
-        self.node_limit, self.seed = node_limit, seed
+        self.node_limit = node_limit
+        self.seed = seed
         self._solver = ExactSolver(size, rows)
         self._otherwise = TwoDistancePlayer(seed=seed)
 
@@ -96,10 +100,10 @@ class SolverPlayer(Player):
         """See `Player`."""
         moves = self._winning_moves(cells, to_move)
         for game in np.flatnonzero(moves == _LOST):
-            colour, size = int(to_move[game]), self._solver.size
-            costs = frame_map(
-                self._solver.costs(cells[game], colour), colour, size
-            )  # so that both colours play alike
+            colour = int(to_move[game])
+            size = self._solver.size
+            # In the mover's frame, so that both colours play alike.
+            costs = frame_map(self._solver.costs(cells[game], colour), colour, size)
             if costs.max() > 1:
                 moves[game] = frame_action(int(costs.argmax()), colour, size)
         rest = moves < 0
@@ -120,9 +124,13 @@ class SolverPlayer(Player):
 
     def unsolved_moves(self, board: GameBoard, colour: int) -> int:
         """See `Player`."""
-        replayed, count = GameBoard(board.size, swap=board.swap), 0
-        for move in board.moves if self._given_up else ():
-            count += replayed.to_move == colour and replayed.cells.tobytes() in self._given_up
+        count = 0
+        if not self._given_up:
+            return count
+        replayed = GameBoard(board.size, swap=board.swap)
+        for move in board.moves:
+            if replayed.to_move == colour and replayed.cells.tobytes() in self._given_up:
+                count += 1
             replayed.play(move)
         return count
 
@@ -138,7 +146,8 @@ class SolverPlayer(Player):
     def _winning_move(self, cells: NDArray[np.int8], to_move: int) -> int:
         """A winning move, one that wins at once if there is one; or `_LOST` or `_UNSOLVED`."""
         table = geometry(self._solver.size)
-        stones, at_once = empty_stones(1, table.size), np.empty(cells.size, np.int16)
+        stones = empty_stones(1, table.size)
+        at_once = np.empty(cells.size, np.int16)
         place_all(stones, 0, cells, table)
         winning = at_once[: winning_cells(stones, 0, to_move, table, at_once)].tolist()
         if winning:

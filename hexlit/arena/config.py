@@ -69,12 +69,6 @@ class EvaluationConfig(Settings, section="evaluation"):
     """Epochs without any at the beginning, at most a fifth of `trainer.max_epochs`. What measuring
     compiles is then ready before it is needed.
     """
-    match_pairs: int = number(16, "[1, inf)")
-    """Openings of the match against rollouts on boards without solved positions,
-    each played twice.
-    """
-    rollouts: int = number(32, "[1, inf)")
-    """Random playouts per leaf of that opponent."""
     perfect_pairs: int = number(0, "[0, inf)")
     """Openings of games against perfect play, each played twice: those of one stone first, then of
     two. They give `strength.elo_to_perfect`, 0 for perfect play, and `strength.macs_to_perfect`. 0:

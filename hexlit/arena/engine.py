@@ -63,7 +63,8 @@ class EngineProcess:
         Raises:
             Forfeit: none comes in time, or ever.
         """
-        deadline, output = time.monotonic() + seconds, b""
+        deadline = time.monotonic() + seconds
+        output = b""
         if os.fstat(self._stderr.fileno()).st_size > MOST_GARBAGE:
             self._stderr.seek(0)  # of the program, too: they share the position
             self._stderr.truncate()
@@ -195,18 +196,21 @@ class HtpEngine(Player):
 
     def abort(self) -> None:
         """End a call under way in another thread, which raises `Forfeit`."""
-        if (process := self._process) is not None:
+        process = self._process
+        if process is not None:
             process.abort()
 
     def close(self) -> None:
         """See `Player`."""
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         if process is not None:
             process.quit()
 
     def _catch_up(self, process: EngineProcess, board: GameBoard) -> None:
         """Send the moves that the program does not know yet; all of them if it knows others."""
-        known, moves = len(self._played), board.moves
+        known = len(self._played)
+        moves = board.moves
         if moves[:known] != self._played:
             self._ask(process, "clear_board", self._move_timeout)
             known = 0
@@ -218,7 +222,8 @@ class HtpEngine(Player):
             )
 
     def _move(self, text: str, board: GameBoard) -> int:
-        name, size = text.lower(), board.size
+        name = text.lower()
+        size = board.size
         if name == "resign":
             return RESIGN
         try:

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, partial
 from importlib import resources
-from itertools import islice, permutations
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -107,10 +107,15 @@ def play_games(
     resignation or a forfeit. Names and pairs are blank. With `swap`, White may answer an opening of
     one move by swap-pieces.
     """
-    boards = [GameBoard(size, swap=swap, moves=opening) for _ in sides for opening in openings]
-    side_of = [side for side in sides for _ in openings]
+    boards: list[GameBoard] = []
+    side_of: list[int] = []
+    for side in sides:
+        for opening in openings:
+            boards.append(GameBoard(size, swap=swap, moves=opening))
+            side_of.append(side)
     running = list(range(len(boards)))
-    players = tuple(zip(both, (1, -1), strict=True))
+    first, second = (both[0], 1), (both[1], -1)
+    players = (first, second)
 
     def ended(row: int, winner: int, ending: Ending, note: str = "") -> tuple[int, ArenaGame]:
         running.remove(row)
@@ -120,7 +125,8 @@ def play_games(
         note = note or (f"{unsolved}{_UNSOLVED}" if unsolved else "")
         return row, ArenaGame(0, "", "", len(openings[0]), boards[row].moves, winner, ending, note)
 
-    for player, turn in players if sides[0] > 0 else players[::-1]:  # Black begins first
+    black_first = (first, second) if sides[0] > 0 else (second, first)
+    for player, turn in black_first:
         try:
             player.begin(size, swap=swap)
         except Forfeit as forfeit:
@@ -128,11 +134,9 @@ def play_games(
                 yield ended(row, -turn * side_of[row], Ending.FORFEITED, _note(forfeit))
             return
     while running:
-        turns = [
-            [row for row in running if boards[row].to_move * side_of[row] == turn]
-            for _, turn in players
-        ]
-        for (player, _), rows in zip(players, turns, strict=True):
+        rows_of_first = [row for row in running if boards[row].to_move == side_of[row]]
+        rows_of_second = [row for row in running if boards[row].to_move != side_of[row]]
+        for player, rows in ((both[0], rows_of_first), (both[1], rows_of_second)):
             if not rows:
                 continue
             try:
@@ -145,7 +149,9 @@ def play_games(
                 board = boards[row]
                 if move == RESIGN:
                     yield ended(row, -board.to_move, Ending.RESIGNED)
-                elif fault := illegality(move, board):
+                    continue
+                fault = illegality(move, board)
+                if fault:
                     yield ended(row, -board.to_move, Ending.FORFEITED, fault)
                 elif board.play(move).winner:
                     yield ended(row, board.winner, Ending.CONNECTED)
@@ -170,12 +176,12 @@ class Block:
 
     def cut(self, at_once: int) -> "list[Block]":
         """Blocks of `at_once` openings, which a player plays in parallel, and the rest."""
-        rest = iter(self.openings.items())
-        return [
-            replace(self, openings=part)
-            for _ in self.openings
-            if (part := dict(islice(rest, at_once)))
-        ]
+        numbers = list(self.openings)
+        blocks = []
+        for start in range(0, len(numbers), at_once):
+            part = {number: self.openings[number] for number in numbers[start : start + at_once]}
+            blocks.append(replace(self, openings=part))
+        return blocks
 
 
 @dataclass(frozen=True)
@@ -205,12 +211,15 @@ class MatchWorker:
             closing(contestants[1].make(count)) as other,
         ):
             for part in block.cut(count):
-                numbers, openings = list(part.openings), list(part.openings.values())
+                numbers = list(part.openings)
+                openings = list(part.openings.values())
                 games: dict[tuple[int, int], ArenaGame] = {}
-                for sides in ((1,), (-1,)) if alone else ((1, -1),):
-                    for row, game in play_games(
+                rounds: list[Sides] = [(1,), (-1,)] if alone else [(1, -1)]
+                for sides in rounds:
+                    played = play_games(
                         (one, other), openings, self.size, swap=self.swap, sides=sides
-                    ):
+                    )
+                    for row, game in played:
                         number, side = numbers[row % len(numbers)], sides[row // len(numbers)]
                         black, white = names[::side]
                         games[number, side] = replace(game, pair=number, black=black, white=white)
@@ -237,10 +246,10 @@ def play_match(
     all games in parallel.
     """
     wins = 0
-    for row, game in play_games(
-        (first, second), random_openings(size, pairs, opening_plies, seed), size
-    ):
-        wins += (game.winner > 0) == (row < pairs)
+    openings = random_openings(size, pairs, opening_plies, seed)
+    for row, game in play_games((first, second), openings, size):
+        first_has_black = row < pairs
+        wins += (game.winner > 0) == first_has_black
     return MatchResult(wins, 2 * pairs)
 
 
@@ -252,7 +261,8 @@ def pair_counts(
     """
     wins = [0] * len(openings)
     for row, game in play_games((first, second), openings, size):
-        wins[row % len(openings)] += (game.winner > 0) == (row < len(openings))
+        first_has_black = row < len(openings)
+        wins[row % len(openings)] += (game.winner > 0) == first_has_black
     return wins.count(0), wins.count(1), wins.count(2)
 
 
@@ -262,9 +272,13 @@ def first_openings(size: int, count: int, seed: int) -> list[list[Opening]]:
 
     There are fewer if the board has no more.
     """
-    ones = balanced_openings(size, min(count, (size**2 + 1) // 2), 1, seed, balanced=False)
-    twos = min(count - len(ones), most_openings(size, 2))
-    return [ones, balanced_openings(size, twos, 2, seed, balanced=False)] if twos else [ones]
+    most_ones = (size**2 + 1) // 2
+    ones = balanced_openings(size, min(count, most_ones), 1, seed, balanced=False)
+    most_twos = min(count - len(ones), most_openings(size, 2))
+    if most_twos == 0:
+        return [ones]
+    twos = balanced_openings(size, most_twos, 2, seed, balanced=False)
+    return [ones, twos]
 
 
 @cache
@@ -274,12 +288,13 @@ def fair_openings() -> dict[int, list[Opening]]:
     It values them between -0.3 and 0.3 after 400 simulations; on 8×8, which has too few, the
     fairest go up to 0.45.
     """
-    lines = resources.files("hexlit.arena").joinpath("openings.txt").read_text().splitlines()
-    listed = {int(size): openings for size, *openings in map(str.split, lines)}
-    return {
-        size: [tuple(parse_moves(CELL.findall(one), size)) for one in listed[size]]
-        for size in listed
-    }
+    text = resources.files("hexlit.arena").joinpath("openings.txt").read_text()
+    openings = {}
+    for line in text.splitlines():
+        rows, *words = line.split()
+        size = int(rows)
+        openings[size] = [tuple(parse_moves(CELL.findall(word), size)) for word in words]
+    return openings
 
 
 def balanced_openings(
@@ -295,21 +310,21 @@ def balanced_openings(
     Raises:
         UsageError: `plies` moves could decide the game, or there are too few openings.
     """
-    listed = fair_openings().get(size, []) if balanced and plies == LISTED_PLIES else []
+    listed: list[Opening] = []
+    if balanced and plies == LISTED_PLIES:
+        listed = fair_openings().get(size, [])
     if count <= len(listed):
-        return [
-            listed[index]
-            for index in np.random.default_rng([seed, size]).permutation(len(listed))[:count]
-        ]
+        order = np.random.default_rng([seed, size]).permutation(len(listed))
+        return [listed[index] for index in order[:count]]
     key = partial(position_key, size=size)
-    drawn = _drawn(
-        size, count, plies, seed, key, wanted=count * (CANDIDATES if balanced else 1), every=True
-    )
+    wanted = count * CANDIDATES if balanced else count
+    drawn = _drawn(size, count, plies, seed, key, wanted=wanted, every=True)
     if not balanced:
         return drawn
     cells = np.stack([GameBoard(size, moves=opening).cells for opening in drawn])
     to_move = np.full(len(drawn), 1 if plies % 2 == 0 else -1, np.int8)
-    policy, value = np.zeros(cells.shape, np.float32), np.zeros(len(drawn), np.float32)
+    policy = np.zeros(cells.shape, np.float32)
+    value = np.zeros(len(drawn), np.float32)
     RolloutEvaluator(PLAYOUTS, seed).evaluate(encode(cells, to_move), policy, value)
     fairest = np.argsort(np.abs(value), kind="stable")[:count]
     return [drawn[index] for index in np.sort(fairest)]

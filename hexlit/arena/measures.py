@@ -73,10 +73,10 @@ def measure_truth(
     advance: Callable[[float], None] = lambda share: None,
     part: Part = measured_now,
 ) -> Document:
-    """JudgingPlayer the openings and all `positions` (by the name of their kind) at every level.
+    """Judge the openings and all `positions` (by the name of their kind) at every level.
 
     `judges` are the levels by their simulations of a move; 0 is the network alone: its likeliest
-    move, its value. `advance` is told the share that is judged, batch by batch; what was kept from
+    move, its value. `advance` gets the share that is judged, batch by batch; what was kept from
     before does not count. Each kind of positions at each level is a `part`, and the openings are
     one.
 
@@ -92,7 +92,9 @@ def measure_truth(
         "optimality": {kind: [] for kind in positions},
         "calibration": {kind: [] for kind, of_kind in positions.items() if not of_kind.won.all()},
     }
-    whole = sum(max(1, number) for number in judges) * (size**2 + sum(map(len, positions.values())))
+    searches = sum(max(1, number) for number in judges)
+    count = size**2 + sum(len(of_kind) for of_kind in positions.values())
+    whole = searches * count
     done = 0
 
     def judged(number: int, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
@@ -103,14 +105,14 @@ def measure_truth(
             parts.append(judges[number].judge(cells[rows], to_move[rows]))
             done += max(1, number) * len(cells[rows])
             advance(done / whole)
-        return Judgement(*map(np.concatenate, zip(*parts, strict=True)))
+        actions = np.concatenate([part.action for part in parts])
+        values = np.concatenate([part.value for part in parts])
+        return Judgement(actions, values)
 
     for number in judges:
-        name, named, judge = (
-            f"{number} simulations",
-            {"simulations": number},
-            partial(judged, number),
-        )
+        name = f"{number} simulations"
+        named = {"simulations": number}
+        judge = partial(judged, number)
         result = part(f"{name}, openings", partial(_openings, judge, size, truth))
         document["openings"]["levels"].append(named | result)
         for kind, of_kind in positions.items():
@@ -141,7 +143,8 @@ def measure_perfect(
     """
     from hexlit.arena.baselines import SolverPlayer  # other measurements do without its kernels
 
-    perfect, rows = SolverPlayer(size, seed=seed), list[Document]()
+    perfect = SolverPlayer(size, seed=seed)
+    rows = list[Document]()
 
     def measure(name: str, judge: JudgingPlayer) -> Document:
         return asdict(rate_against_perfect({name: judge}, perfect, size, pairs, seed)[1])
@@ -150,12 +153,14 @@ def measure_perfect(
         advance(len(rows) / len(judges))
         name = f"{number} simulations" if number else "the policy alone"
         rows.append(part(f"{name}, perfect play", partial(measure, name, judge)))
-    whole = {name: sum(row[name] for row in rows) for name in ("wins", "games")}
-    first = Rating(PERFECT, 0.0, 0.0, 0.0, whole["games"], whole["games"] - whole["wins"], "")
-    players = [
-        {**row, "score": row["wins"] / row["games"], "played": None}
-        for row in (asdict(first), *rows)
-    ]
+    games = sum(row["games"] for row in rows)
+    lost = sum(row["wins"] for row in rows)
+    perfect_rating = Rating(
+        name=PERFECT, elo=0.0, low=0.0, high=0.0, games=games, wins=games - lost, bound=""
+    )
+    players = []
+    for row in (asdict(perfect_rating), *rows):
+        players.append({**row, "score": row["wins"] / row["games"], "played": None})
     return {"anchor": PERFECT, "players": players, "forfeits": []}
 
 
@@ -166,7 +171,9 @@ def _openings(judge: Judging, size: int, truth: NDArray[np.bool_]) -> Document:
 
 def _positions(judge: Judging, positions: SolvedPositions) -> Document:
     result = judge(positions.cells, positions.to_move)
-    calibration = None if positions.won.all() else asdict(calibrate(result.value, positions.won))
+    calibration = None
+    if not positions.won.all():
+        calibration = asdict(calibrate(result.value, positions.won))
     return {"optimality": optimality(positions, result.action), "calibration": calibration}
 
 
@@ -286,7 +293,8 @@ def measure_variant(
         `match` and `optimality` (see `share_of`), and `one_game` and `many_games` (see
         `measure_speed`).
     """
-    config, games = variant.config, how.games
+    config = variant.config
+    games = how.games
 
     def match() -> Document:
         players = network.player(config, games), network.player(variant.opponent, games)

@@ -130,7 +130,7 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
     """One player; `name` is its name unless it sets another.
 
     Raises:
-        UsageError: the player cannot be understood; the message says what would be right.
+        UsageError: the player cannot be understood; the message names what would be right.
     """
     if isinstance(given, Mapping) and "kind" in given:
         words = {
@@ -189,7 +189,7 @@ def _words(line: str) -> dict[str, str]:
     except ValueError as error:
         raise UsageError(f"players: {line!r} cannot be read: {error}") from error
     if len(dict(words)) < len(words):
-        raise UsageError(f"players: {line!r} says a word twice")
+        raise UsageError(f"players: {line!r} has a word twice")
     return dict(words)
 
 
@@ -208,7 +208,7 @@ def _value(kind: str, key: str, text: str) -> int | float | str:
 
 
 def _network_name(source: str) -> str:
-    """A short name of a network: that of its run, and its own unless it is the best one's."""
+    """A short name of a network: that of its run, and that of the file unless it is the best one."""
     if source.startswith(PACKAGED):
         return source.replace(":", "-")
     path = Path(source)

@@ -5,7 +5,7 @@ and those that judge positions by search, by the policy alone, or not at all.
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,12 @@ from hexlit.search.search import TreeSearch
 RESIGN = -1
 """Answer of a player that resigns."""
 
+PLAYOUTS = 32
+"""Random playouts per leaf of the player `rollouts`, unless it has a setting."""
+
 
 class Forfeit(Exception):  # noqa: N818 - it ends a game, not the program
-    """A player fails and loses the game; the message is the note that says why."""
+    """A player fails and loses the game; the message is the note with the reason."""
 
 
 class Player:
@@ -48,10 +51,9 @@ class Player:
         """
         cells = np.stack([board.cells for board in boards])
         to_move = np.array([board.to_move for board in boards], np.int8)
-        moves: list[int] = (
-            self.reply(cells) if boards[0].may_swap else self.choose(cells, to_move)
-        ).tolist()
-        return moves
+        moves = self.reply(cells) if boards[0].may_swap else self.choose(cells, to_move)
+        as_list: list[int] = moves.tolist()
+        return as_list
 
     def close(self) -> None:
         """Give back what the player holds; no game follows."""
@@ -115,8 +117,10 @@ class JudgingPlayer(Player):
         """See `Player`: by the value. Swap-pieces exchanges rows,
         columns and colours, so it turns the value's sign.
         """
-        judged = self.judge(cells, np.full(len(cells), WHITE, np.int8))
-        return np.where(judged.value < 0, np.int16(cells.shape[1]), judged.action)
+        swap = np.int16(cells.shape[1])
+        white = np.full(len(cells), WHITE, np.int8)
+        judged = self.judge(cells, white)
+        return np.where(judged.value < 0, swap, judged.action)
 
 
 class NetworkPlayer(JudgingPlayer):
@@ -124,9 +128,12 @@ class NetworkPlayer(JudgingPlayer):
 
     def __init__(self, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
         """`evaluator` takes `batch` positions per call;
-        `swap` says whether its policies have a swap action.
+        `swap`: whether its policies have a swap action.
         """
-        self._evaluator, self._size, self._batch, self._swap = evaluator, size, batch, swap
+        self._evaluator = evaluator
+        self._size = size
+        self._batch = batch
+        self._swap = swap
 
     def judge(
         self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False
@@ -138,7 +145,8 @@ class NetworkPlayer(JudgingPlayer):
         """See `Player`: with the swap as an action if the evaluator knows it, else by the value."""
         if not self._swap:
             return super().reply(cells)
-        return self.judge(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
+        white = np.full(len(cells), WHITE, np.int8)
+        return self.judge(cells, white, may_swap=True).action
 
 
 class SearchPlayer(NetworkPlayer, Guarded):
@@ -168,15 +176,18 @@ class SearchPlayer(NetworkPlayer, Guarded):
     ) -> Judgement:
         """See `NetworkPlayer`: the searched move and its value; see `TreeSearch.shortest`."""
         # The search allows a swap at ply 1 alone.
-        ply = np.where(may_swap, 1, np.count_nonzero(cells, axis=1) + 2).astype(np.int16)
-        moves, values = np.zeros(len(cells), np.int16), np.zeros(len(cells), np.float32)
+        if may_swap:
+            ply = np.ones(len(cells), np.int16)
+        else:
+            ply = (np.count_nonzero(cells, axis=1) + 2).astype(np.int16)
+        moves = np.zeros(len(cells), np.int16)
+        values = np.zeros(len(cells), np.float32)
         for start in range(0, len(cells), self._batch):
             rows = slice(start, start + self._batch)
             result = self._search.run(cells[rows], to_move[rows], self._evaluator, ply=ply[rows])
-            for game, (action, value) in enumerate(
-                zip(result.action.tolist(), result.value.tolist(), strict=True)
-            ):
+            for game in range(len(result.action)):
                 row = start + game
+                action, value = int(result.action[game]), float(result.value[game])
                 moves[row], values[row] = self._search.shortest(cells[row], action, value, game)
         return Judgement(moves, values)
 
@@ -191,9 +202,8 @@ def drawn_actions(
     """
     scores: NDArray[np.floating] = policy
     if temperature > 0:  # the largest of log p - T log e, e exponential, is a draw from p^(1/T)
-        noise = np.stack(
-            [drawing(seed, board).exponential(size=policy.shape[1]) for board in cells]
-        )
+        actions = policy.shape[1]
+        noise = np.stack([drawing(seed, board).exponential(size=actions) for board in cells])
         with np.errstate(divide="ignore"):
             scores = np.log(policy) - temperature * np.log(noise)
     best: NDArray[np.int64] = scores.argmax(1)
@@ -221,7 +231,8 @@ class PolicyPlayer(NetworkPlayer):
         if temperature < 0:
             raise UsageError(f"temperature={temperature:g}: must be 0 or more")
         super().__init__(evaluator, size=size, batch=batch, swap=swap)
-        self._temperature, self._seed = temperature, seed
+        self._temperature = temperature
+        self._seed = seed
 
     def judge(
         self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False
@@ -231,18 +242,20 @@ class PolicyPlayer(NetworkPlayer):
         """
         planes = blank_planes(self._batch, self._size)
         policy = np.zeros((self._batch, self._size**2 + self._swap), np.float32)
-        moves, values = np.zeros(len(cells), np.int16), np.zeros(len(cells), np.float32)
         value = np.zeros(self._batch, np.float32)
+        moves = np.zeros(len(cells), np.int16)
+        values = np.zeros(len(cells), np.float32)
         for start in range(0, len(cells), self._batch):
             rows = slice(start, start + self._batch)
             colours = to_move[rows]
-            planes[: len(colours)] = encode(cells[rows], colours, np.full(len(colours), may_swap))
+            count = len(colours)
+            planes[:count] = encode(cells[rows], colours, np.full(count, may_swap))
             self._evaluator.evaluate(planes, policy, value)
             # The swap action, if there is one, comes last: it is left out if it is not open.
-            open_moves = policy[: len(colours), : self._size**2 + may_swap]
+            open_moves = policy[:count, : self._size**2 + may_swap]
             best = drawn_actions(cells[rows], open_moves, self._temperature, self._seed)
             moves[rows] = frame_actions(best, colours, self._size)
-            values[rows] = value[: len(colours)]
+            values[rows] = value[:count]
         return Judgement(moves, values)
 
 
@@ -268,13 +281,18 @@ class Network:
         """A player that searches by `config`,
         or plays by the policy alone, up to `batch` games at once.
         """
-        own: dict[str, Any] = {"size": self.size, "swap": self.swap}
         if config is None:
             return PolicyPlayer(
-                self.evaluator(batch), batch=batch, temperature=temperature, seed=seed, **own
+                self.evaluator(batch),
+                size=self.size,
+                batch=batch,
+                swap=self.swap,
+                temperature=temperature,
+                seed=seed,
             )
         rows = max(batch, config.leaves)
-        return SearchPlayer(config, self.evaluator(rows), batch=rows, **own)
+        evaluator = self.evaluator(rows)
+        return SearchPlayer(config, evaluator, size=self.size, batch=rows, swap=self.swap)
 
 
 class RandomPlayer(Player):
@@ -288,17 +306,17 @@ class RandomPlayer(Player):
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
-        return np.array(
-            [self._draw(board, np.flatnonzero(board == 0)) for board in cells], np.int16
-        )
+        moves = [self._draw(board, np.flatnonzero(board == 0)) for board in cells]
+        return np.array(moves, np.int16)
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`: it has no values, so the swap is a move like the others."""
         swap = cells.shape[1]
-        return np.array(
-            [self._draw(board, np.append(np.flatnonzero(board == 0), swap)) for board in cells],
-            np.int16,
-        )
+        moves = []
+        for board in cells:
+            actions = np.append(np.flatnonzero(board == 0), swap)
+            moves.append(self._draw(board, actions))
+        return np.array(moves, np.int16)
 
     def _draw(self, board: NDArray[np.int8], actions: NDArray[np.intp]) -> int:
         return int(drawing(self._seed, board).choice(actions))

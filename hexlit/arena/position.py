@@ -87,7 +87,8 @@ class Position:
     def with_stones(self, cells: NDArray[np.int8], to_move: int) -> "Position":
         """The next position, with the stones `cells`, which must not be changed any more."""
         cells.flags.writeable = False
-        connected = int(place_all(empty_stones(1, self.size), 0, cells, geometry(self.size)))
+        stones = empty_stones(1, self.size)
+        connected = int(place_all(stones, 0, cells, geometry(self.size)))
         return Position(self.size, cells, to_move, connected, 0, self)
 
 

@@ -8,6 +8,7 @@ with many playouts, and are won or lost.
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,7 @@ class GameSource:
     name: str
     simulations: int
     """Simulations of a move, times the cells of the board;
-    0 plays at random, or as `judge` says.
+    0 plays at random, or by `judge`.
     """
     playouts: int
     """Random playouts per simulation."""
@@ -150,7 +151,8 @@ def play_games(
     cells = np.zeros((games, size * size), np.int8)
     moves: list[list[int]] = [[] for _ in range(games)]
     open_games = np.arange(games)
-    stones, table = empty_stones(1, size), geometry(size)
+    stones = empty_stones(1, size)
+    table = geometry(size)
     evaluator = RolloutEvaluator(source.playouts, int(random.integers(2**31)))
     search = source.search(size, games)
     think = source.judge if search is None else partial(search.run, evaluator=evaluator)
@@ -183,13 +185,13 @@ class _Collection:
 
     def fill(self, count: int, seed: int) -> SolvedPositions:
         """Up to `count` positions."""
-        kinds = [(source, stage) for source in range(len(SOURCES)) for stage in range(len(STAGES))]
+        kinds = list(product(range(len(SOURCES)), range(len(STAGES))))
         wanted = Counter(kinds[i % len(kinds)] for i in range(count))
         for number in range(_ROUNDS):
             for index, source in enumerate(SOURCES):
-                missing = [
-                    stage for stage in range(len(STAGES)) for _ in range(wanted[index, stage])
-                ]
+                missing: list[int] = []
+                for stage in range(len(STAGES)):
+                    missing += [stage] * wanted[index, stage]
                 if not missing:
                     continue
                 random = np.random.default_rng([seed, self._size, index, number])

@@ -55,10 +55,8 @@ class Puzzle:
         setup = tuple(
             RecordedMove(int(self.cells[cell]), int(cell)) for cell in np.flatnonzero(self.cells)
         )
-        comment, size = (
-            f"Grade: {self.grade or f'above {GRADES[-1]}'}",
-            round(len(self.cells) ** 0.5),
-        )
+        comment = f"Grade: {self.grade or f'above {GRADES[-1]}'}"
+        size = round(len(self.cells) ** 0.5)
         game = RecordedGame(
             size, (RecordedMove(self.to_move, self.solution),), setup, comment=comment
         )
@@ -103,8 +101,11 @@ def make_puzzles(
 
 def _drawn(network: Network, seed: int, rounds: int) -> Iterator[Puzzle]:
     """Puzzles without grades, at most one from each game of `rounds`."""
-    size, limits, seen = network.size, limits_of(network.size), set[bytes]()
-    solver, policy = ExactSolver(size), network.player(None, _BATCH)
+    size = network.size
+    limits = limits_of(network.size)
+    seen = set[bytes]()
+    solver = ExactSolver(size)
+    policy = network.player(None, _BATCH)
     # With fewer random moves the policy is rarely led where it errs.
     source = GameSource("policy", simulations=0, playouts=0, error=0.5, judge=policy.judge)
     for number in range(rounds):
@@ -116,15 +117,16 @@ def _drawn(network: Network, seed: int, rounds: int) -> Iterator[Puzzle]:
                 cells, to_move.tolist(), policy.choose(cells, to_move).tolist(), strict=True
             )
             for board, colour, move in islice(positions, limits.fewest_stones, None):
-                if (key := symmetric_key(board, colour)) in seen:
+                key = symmetric_key(board, colour)
+                if key in seen:
                     continue
                 seen.add(key)
                 after = np.where(np.arange(size**2) == move, np.int8(colour), board)
                 with suppress(UnsolvedError):
-                    errs = solver.wins(
-                        after, -colour, limits.nodes
-                    )  # so rarely that no more is solved otherwise
-                    wins = solver.solve(board, colour, limits.nodes).winning_moves if errs else ()
+                    # A mistake is so rare that no more is solved for all others.
+                    if not solver.wins(after, -colour, limits.nodes):
+                        continue
+                    wins = solver.solve(board, colour, limits.nodes).winning_moves
                     if len(wins) == 1:
                         yield Puzzle(board, colour, wins[0], move)
                         break
@@ -134,12 +136,11 @@ def _grade(
     network: Network, puzzles: Sequence[Puzzle], advance: Callable[[str, float], None]
 ) -> None:
     """Give the puzzles their grades."""
-    cells, solutions = (
-        np.array([one.cells for one in puzzles]),
-        np.array([one.solution for one in puzzles]),
-    )
+    cells = np.array([one.cells for one in puzzles])
+    solutions = np.array([one.solution for one in puzzles])
     to_move = np.array([one.to_move for one in puzzles], np.int8)
-    left, before = np.arange(len(puzzles)), np.zeros(len(puzzles), np.bool_)
+    left = np.arange(len(puzzles))
+    before = np.zeros(len(puzzles), np.bool_)
     for simulations in (*GRADES, 2 * GRADES[-1]):
         advance(
             f"searching with {simulations:,} simulations",
@@ -149,4 +150,6 @@ def _grade(
         finds = search.choose(cells[left], to_move[left]) == solutions[left]
         for row in left[finds & before[left]].tolist():
             puzzles[row].grade = simulations // 2
-        before[left], left = finds, left[~(finds & before[left])]
+        graded = finds & before[left]
+        before[left] = finds
+        left = left[~graded]

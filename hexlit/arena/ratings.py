@@ -29,7 +29,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,16 +85,15 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
     Raises:
         ValueError: the results do not connect every player with the anchor.
     """
-    count, index_of = len(names), {name: index for index, name in enumerate(names)}
-    rows = [
-        (index_of[first], index_of[second], counts)
-        for (first, second), counts in results.items()
-        if sum(counts)
-    ]
+    count = len(names)
+    index_of = {name: index for index, name in enumerate(names)}
     random = np.random.default_rng([seed, count])
     wins = np.zeros((1 + RESAMPLES, count, count))
     played = np.zeros((count, count), np.int64)
-    for i, j, counts in rows:
+    for (first, second), counts in results.items():
+        if not sum(counts):
+            continue
+        i, j = index_of[first], index_of[second]
         seen = np.array(counts) + PRIOR_PAIRS / 3
         # Row 0 holds the observed results; the others are resamples.
         weights = np.vstack([seen, seen.sum() * random.dirichlet(seen, RESAMPLES)])
@@ -103,9 +101,8 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
         wins[:, j, i] += weights @ [2, 1, 0]
         played[i, j] += counts[1] + 2 * counts[2]
         played[j, i] += counts[1] + 2 * counts[0]
-    from scipy.sparse.csgraph import (
-        connected_components,
-    )  # half a second, which no match waits for at its start
+    # The import takes half a second, which no match waits for at its start.
+    from scipy.sparse.csgraph import connected_components
 
     _, group = connected_components(played)
     apart = ", ".join(np.array(names)[group != group[index_of[anchor]]])
@@ -116,9 +113,21 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
     ratings = []
     for i, name in enumerate(names):
         won, lost = int(played[i].sum()), int(played[:, i].sum())
-        bound = "at least" if won and not lost else "at most" if lost and not won else ""
+        bound = ""
+        if won and not lost:
+            bound = "at least"
+        elif lost and not won:
+            bound = "at most"
         ratings.append(
-            Rating(name, float(elo[0, i]), float(low[i]), float(high[i]), won + lost, won, bound)
+            Rating(
+                name=name,
+                elo=float(elo[0, i]),
+                low=float(low[i]),
+                high=float(high[i]),
+                games=won + lost,
+                wins=won,
+                bound=bound,
+            )
         )
     return ratings
 
@@ -141,9 +150,8 @@ def bradley_terry(wins: NDArray[np.float64], anchor: int) -> NDArray[np.float64]
         information = -games * chance * (1 - chance)
         diagonal = np.arange(wins.shape[-1])
         information[..., diagonal, diagonal] -= information.sum(-1)
-        step = np.linalg.solve(information[..., free[:, None], free], gradient[..., free, None])[
-            ..., 0
-        ]
+        matrix = information[..., free[:, None], free]
+        step = np.linalg.solve(matrix, gradient[..., free, None])[..., 0]
         # The likelihood is concave: steps of bounded length always arrive.
         longest = np.abs(step).max(-1, keepdims=True)
         strength[..., free] += step * np.minimum(1, 1 / np.maximum(longest, 1e-300))
@@ -161,11 +169,11 @@ def rate_against_perfect(
     Each plays `pairs` openings with both colours, see `first_openings`. Perfect play wins at least
     one of the two.
     """
-    openings, results = first_openings(size, pairs, seed), {}
+    openings = first_openings(size, pairs, seed)
+    results = {}
     for name, player in players.items():
-        none, one, both = np.sum(
-            [pair_counts(player, perfect, alike, size) for alike in openings], axis=0
-        ).tolist()
+        counts = [pair_counts(player, perfect, alike, size) for alike in openings]
+        none, one, both = np.sum(counts, axis=0).tolist()
         results[name, PERFECT] = none, one, both
     return rate([PERFECT, *players], results, PERFECT, seed=seed)
 
@@ -202,15 +210,21 @@ class Sprt:
         """Log of the likelihood ratio of the results, `elo1` to `elo0`."""
         total = sum(counts)
         shares = [(count + UNSEEN) / (total + len(counts) * UNSEEN) for count in counts]
-        fitted = zip(shares, *(_fit(shares, mean) for mean in self.expected), strict=True)
-        return float(
-            total * sum(share * math.log(alternative / null) for share, null, alternative in fitted)
-        )
+        nulls, alternatives = (_fit(shares, mean) for mean in self.expected)
+        terms = [
+            share * math.log(alternative / null)
+            for share, null, alternative in zip(shares, nulls, alternatives, strict=True)
+        ]
+        return float(total * sum(terms))
 
     def decision(self, counts: PairCounts) -> str:
         """`elo1` or `elo0`, the hypothesis accepted; empty while more pairs are needed."""
         ratio = self.ratio(counts)
-        return "elo1" if ratio >= self.upper else "elo0" if ratio <= self.lower else ""
+        if ratio >= self.upper:
+            return "elo1"
+        if ratio <= self.lower:
+            return "elo0"
+        return ""
 
 
 def expected_score(elo: float) -> float:
@@ -226,14 +240,19 @@ def _fit(shares: list[float], mean: float) -> list[float]:
     """
     from scipy.optimize import brentq  # as above
 
-    weighed = list(zip(shares, SCORES, strict=True))
+    distances = [score - mean for score in SCORES]
 
     def excess(x: float) -> float:
-        return sum(share * (score - mean) / (1 + x * (score - mean)) for share, score in weighed)
+        terms = [
+            share * distance / (1 + x * distance)
+            for share, distance in zip(shares, distances, strict=True)
+        ]
+        return sum(terms)
 
     # Between the poles of the sum, which falls from one to the other.
-    x = brentq(excess, (1e-12 - 1) / (1 - mean), (1 - 1e-12) / mean)
-    return [share / (1 + x * (score - mean)) for share, score in weighed]
+    lowest, highest = (1e-12 - 1) / (1 - mean), (1 - 1e-12) / mean
+    x = brentq(excess, lowest, highest)
+    return [share / (1 + x * distance) for share, distance in zip(shares, distances, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -276,11 +295,11 @@ class RatingPool:
         later ones, of a run that was killed, are dropped.
         """
         if self.path.exists():
-            rows = json.loads(read_regular(self.path))["results"]
-            results = [
-                PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"])) for row in rows
-            ]
-            self.results = [result for result in results if result.epoch < first_epoch]
+            self.results = []
+            for row in json.loads(read_regular(self.path))["results"]:
+                if row["epoch"] < first_epoch:
+                    result = PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"]))
+                    self.results.append(result)
         known = {self._network_path(result.epoch) for result in self.results}
         for path in self.networks.glob("*.pt"):
             if path not in known:
@@ -292,22 +311,23 @@ class RatingPool:
         """Rate the network of `epoch`, and keep it by `save(path)` for later ones."""
         earlier = sorted({result.epoch for result in self.results})
         for name, opponent in self.fixed.items():
-            self.results.append(PoolResult(epoch, name, self._match(epoch, network, opponent)))
+            counts = self._match(epoch, network, opponent)
+            self.results.append(PoolResult(epoch, name, counts))
         for rated in _at_doubling_distances(earlier, self.config.opponents):
             opponent = self.restored(self._network_path(rated))
-            self.results.append(
-                PoolResult(epoch, name_of(rated), self._match(epoch, network, opponent))
-            )
+            counts = self._match(epoch, network, opponent)
+            self.results.append(PoolResult(epoch, name_of(rated), counts))
         save(self._network_path(epoch))
         self._rate()
         return self.ratings[-1]
 
     def _match(self, epoch: int, network: Player, opponent: Player) -> PairCounts:
-        plies = min(OPENING_PLIES, self.size - 1)
-        pairs = min(self.config.pairs, most_openings(self.size, plies))
-        # Each epoch has its own openings, so that no network profits from those of an earlier one.
-        openings = balanced_openings(self.size, pairs, plies, self.seed + epoch)
-        return pair_counts(network, opponent, openings, self.size)
+        size = self.size
+        plies = min(OPENING_PLIES, size - 1)
+        pairs = min(self.config.pairs, most_openings(size, plies))
+        # Each epoch has other openings, so that no network profits from those of an earlier one.
+        openings = balanced_openings(size, pairs, plies, self.seed + epoch)
+        return pair_counts(network, opponent, openings, size)
 
     def _rate(self) -> None:
         epochs = sorted({result.epoch for result in self.results})
@@ -316,9 +336,10 @@ class RatingPool:
             (name_of(result.epoch), result.opponent): result.pairs for result in self.results
         }
         self.ratings = rate(names, results, names[0], seed=self.seed)
-        document: dict[str, Any] = {"anchor": names[0]}
-        document |= {
-            name: [asdict(one) for one in getattr(self, name)] for name in ("ratings", "results")
+        document = {
+            "anchor": names[0],
+            "ratings": [asdict(rating) for rating in self.ratings],
+            "results": [asdict(result) for result in self.results],
         }
         write_text_atomic(self.path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.matches import most_openings, play_match
-from hexlit.arena.players import Judgement, Judging, Player, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import PLAYOUTS, Judgement, Judging, Player, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
 from hexlit.arena.ratings import rate_against_perfect
 from hexlit.hex.judging import openings_right
@@ -28,12 +28,15 @@ from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 SOLVED_SIZES = tuple(SOLVED)
 """Boards whose openings are solved."""
 
+MATCH_PAIRS = 16
+"""Openings of the match against rollouts on boards without solved positions, each played twice."""
+
 FIRST_SHARE = 5
 """A measurement that may prove a network begins with a fifth of its positions."""
 
 NEAR = 0.05
 """It goes on with all of them where the figures
-of the fifth are at most this far from the proof.
+of the fifth are at most this distant from the proof.
 """
 
 SHOWN_MISTAKES = 12
@@ -69,7 +72,7 @@ def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
     Hundreds of solved positions are searched in parallel, but in a match each player has to move in
     only half of the games: a larger batch would mostly be padding.
     """
-    return most if size in SOLVED_SIZES else min(most, config.match_pairs)
+    return most if size in SOLVED_SIZES else min(most, MATCH_PAIRS)
 
 
 def opening_values(judge: Judging, size: int) -> NDArray[np.float32]:
@@ -102,9 +105,8 @@ def mistakes(positions: SolvedPositions, judged: Judgement, kind: str) -> list[d
     Each has the `kind` of the positions, the `cells` (of the board), `to_move`, the `move` and its
     `value`, and the `winning` moves.
     """
-    wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, judged.action))[
-        :SHOWN_MISTAKES
-    ]
+    loses_the_win = positions.won & ~keeps_the_win(positions, judged.action)
+    wrong = np.flatnonzero(loses_the_win)[:SHOWN_MISTAKES]
     return [
         {
             "kind": kind,
@@ -135,17 +137,12 @@ class Strength:
 
     def __post_init__(self) -> None:
         self.search = replace(self.search, simulations=self.config.simulations)
-        own, draw = self.config, functools.partial(random_positions, self.size, cache=self.cache)
-        self._random_positions = functools.cache(
-            lambda final: (
-                draw(own.positions, own.seed) if final else draw(own.quick_positions, own.seed + 1)
-            )
-        )
+        self._random_positions = functools.cache(self._draw_positions)
 
     def measure(self, evaluator: Evaluator, *, final: bool) -> Figures:
         """Figures of the network behind `evaluator`.
 
-        The `final` ones use their own positions. Those of a run's earlier measurements, for its
+        The `final` ones use separate positions. Those of a run's earlier measurements, for its
         best checkpoint and its end, are drawn with another seed, so that nothing is chosen by the
         final figures.
 
@@ -176,16 +173,17 @@ class Strength:
             share = self._share_against_rollouts(searcher, final)
             return {"rollouts_share": share, "score": share}
         figures: Figures = {}
-        if pairs := self.config.perfect_pairs:
-            rating = rate_against_perfect(
+        pairs = self.config.perfect_pairs
+        if pairs:
+            _, rating = rate_against_perfect(
                 {"search": searcher}, self._perfect, self.size, pairs, self.config.seed
-            )[1]
-            figures = {"elo_to_perfect": rating.elo, "elo_interval": [rating.low, rating.high]}
-        whole, least = self._random_positions(final), proof_of(self.config, self.size)
-        if least is not None and not final:
-            figures |= self._judge(
-                searcher, policy, whole.only(slice(len(whole) // FIRST_SHARE)), final
             )
+            figures = {"elo_to_perfect": rating.elo, "elo_interval": [rating.low, rating.high]}
+        whole = self._random_positions(final)
+        least = proof_of(self.config, self.size)
+        if least is not None and not final:
+            first = whole.only(slice(len(whole) // FIRST_SHARE))
+            figures |= self._judge(searcher, policy, first, final)
             if any(figures[name] < bound - NEAR for name, bound in least.items()):
                 return figures
         return figures | self._judge(searcher, policy, whole, final)
@@ -193,17 +191,18 @@ class Strength:
     def _judge(
         self, searcher: SearchPlayer, policy: PolicyPlayer, positions: SolvedPositions, final: bool
     ) -> Figures:
-        truth, from_games = solved_openings(self.size), self._game_positions
+        truth = solved_openings(self.size)
+        from_games = self._game_positions
         # Openings and positions share batches: a search of 25 openings takes as long as one of a
         # whole batch.
         openings, to_move = _openings(self.size)
-        cells, movers = (
-            np.concatenate([openings, positions.cells]),
-            np.concatenate([to_move, positions.to_move]),
-        )
+        cells = np.concatenate([openings, positions.cells])
+        movers = np.concatenate([to_move, positions.to_move])
         searched = searcher.judge(cells, movers)
-        opening_map, moves = -searched.value[: len(openings)], searched.action[len(openings) :]
-        kept, right = keeps_the_win(positions, moves), openings_right(opening_map.tolist(), truth)
+        opening_map = -searched.value[: len(openings)]
+        moves = searched.action[len(openings) :]
+        kept = keeps_the_win(positions, moves)
+        right = openings_right(opening_map.tolist(), truth)
         likeliest = policy.judge(positions.cells, positions.to_move).action
         figures: Figures = {
             "openings": len(truth),
@@ -220,7 +219,8 @@ class Strength:
             won = from_games.only(from_games.won)
             judged = searcher.judge(won.cells, won.to_move)
             figures["games_search_optimality"] = float(keeps_the_win(won, judged.action).mean())
-            lost = mistakes(positions, Judgement(moves, searched.value[len(openings) :]), "random")
+            values = searched.value[len(openings) :]
+            lost = mistakes(positions, Judgement(moves, values), "random")
             figures["mistakes"] = [*lost, *mistakes(won, judged, "games")][:SHOWN_MISTAKES]
         return figures
 
@@ -239,6 +239,12 @@ class Strength:
             ),
         }
 
+    def _draw_positions(self, final: bool) -> SolvedPositions:
+        config = self.config
+        count = config.positions if final else config.quick_positions
+        seed = config.seed if final else config.seed + 1
+        return random_positions(self.size, count, seed, self.cache)
+
     @functools.cached_property
     def _game_positions(self) -> SolvedPositions:
         return game_positions(self.size, self.config.game_positions, self.config.seed, self.cache)
@@ -250,9 +256,17 @@ class Strength:
         return SolverPlayer(self.size, seed=self.config.seed)
 
     def _share_against_rollouts(self, searcher: SearchPlayer, final: bool) -> float:
-        rollouts = RolloutEvaluator(self.config.rollouts, self.config.seed)
+        rollouts = RolloutEvaluator(PLAYOUTS, self.config.seed)
         opponent = SearchPlayer(self.search, rollouts, size=self.size, batch=self.batch)
         plies = min(2, self.size - 1)
-        pairs = min(self.config.match_pairs * (4 if final else 1), most_openings(self.size, plies))
-        how = {"size": self.size, "pairs": pairs, "seed": self.config.seed, "opening_plies": plies}
-        return play_match(searcher, opponent, **how).share
+        asked = 4 * MATCH_PAIRS if final else MATCH_PAIRS
+        pairs = min(asked, most_openings(self.size, plies))
+        result = play_match(
+            searcher,
+            opponent,
+            size=self.size,
+            pairs=pairs,
+            seed=self.config.seed,
+            opening_plies=plies,
+        )
+        return result.share

@@ -96,12 +96,10 @@ class Thinker:
                 self.config, evaluator, size=size, swap=has_swap, most_bytes=self.tree_bytes
             )
             search.run(WARM_UP)
-            self.search, self._evaluator, self.size, self._actions = (
-                search,
-                evaluator,
-                size,
-                size * size + has_swap,
-            )
+            self.search = search
+            self._evaluator = evaluator
+            self.size = size
+            self._actions = size * size + has_swap
         self.search.forget()
         self.swap = swap
 
@@ -119,7 +117,7 @@ class Thinker:
         self, cells: Cells, colour: int, *, simulations: int, until: Until | None = None
     ) -> Thought:
         """As `choose`, but always with the present tree, which `search` then describes."""
-        # The search is told two plies more, so that no swap is allowed.
+        # The search gets two plies more, so that no swap is allowed.
         plies = plies_before(cells, colour) + (0 if self.swap else 2)
         self.search.position(cells, colour, plies)
         return self.study_more(simulations, until=until)
@@ -130,7 +128,7 @@ class Thinker:
         return Thought(int(result.action[0]), float(result.value[0]))
 
     def look(self, cells: Cells, colour: int) -> tuple[NDArray[np.float32], float]:
-        """The evaluator's own answer without search:
+        """The evaluator's answer without search:
         policy `[A]` over the board's actions, value for `colour`.
         """
         planes = blank_planes(self.search.rows, self.size)
@@ -159,7 +157,7 @@ def plies_before(cells: Cells, colour: int) -> int:
 
 
 def stop_at(deadline: float, stopped: Until) -> Until:
-    """Whether to stop: `stopped` says so, or `deadline` (of `time.monotonic`) has come."""
+    """Whether to stop: `stopped` does, or `deadline` (of `time.monotonic`) has come."""
     return lambda: stopped() or time.monotonic() >= deadline
 
 
@@ -247,7 +245,7 @@ class PlyReview:
 def review(
     thinker: Thinker, board: GameBoard, simulations: int, until: Until
 ) -> Iterator[PlyReview]:
-    """Every position of the game on `board`, in order; ends early where `until` says so.
+    """Every position of the game on `board`, in order; ends early where `until` is true.
 
     A cost is what the best move was worth, less what the next position was worth. An adviser that
     does not know the swap judges the first stone by its map of openings: the nearer to even, the
@@ -286,10 +284,13 @@ def _searched(
     if board.winner:
         return PlyReview(ply, float(board.winner), None)
     thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=until)
-    value, best = thought.value, thought.action
+    value = thought.value
+    best = thought.action
     line = tuple(thinker.search.principal_variation())
     if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign
-        value, best, line = -value, board.size**2, ()
+        value = -value
+        best = board.size**2
+        line = ()
     return PlyReview(ply, value * board.to_move, best, line)
 
 

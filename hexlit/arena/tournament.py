@@ -8,7 +8,6 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,7 @@ class GameLog:
     Attributes:
         pairs: by the names of the first and the second player, then by the number of the opening.
         repeated: pairs that were dropped, in the same way: how many of their games had been played
-            before. They stand in a file of their own, so that a resumed match does not play them
+            before. They stand in a separate file, so that a resumed match does not play them
             again.
     """
 
@@ -70,13 +69,11 @@ class GameLog:
         for pair in zip(games[0::2], games[1::2], strict=False):
             self._keep(pair)
         if torn or len(games) % 2 or not rows:
-            whole_pairs = [
-                row
-                for group in self.pairs.values()
-                for pair in group.values()
-                for row in self._rows(pair)
-            ]
-            write_text_atomic(path, _as_text([COLUMNS, *whole_pairs]))
+            whole_rows: list[Sequence[object]] = [COLUMNS]
+            for group in self.pairs.values():
+                for pair in group.values():
+                    whole_rows += self._rows(pair)
+            write_text_atomic(path, _as_text(whole_rows))
 
     def append(self, pair: Pair) -> None:
         """Keep `pair`; it is on disk when this returns."""
@@ -87,30 +84,39 @@ class GameLog:
         """Remember that `games` of `pair` had been played before;
         it is on disk when this returns.
         """
-        first, second, number = pair[0].black, pair[0].white, pair[0].pair
-        self.repeated.setdefault((first, second), {})[number] = games
-        rows = [(number, first, second, games)]
-        _append(self._repeated_path, rows if self._repeated_path.exists() else [REPEATED, *rows])
+        game = pair[0]
+        known = self.repeated.setdefault((game.black, game.white), {})
+        known[game.pair] = games
+        row = (game.pair, game.black, game.white, games)
+        rows = [row] if self._repeated_path.exists() else [REPEATED, row]
+        _append(self._repeated_path, rows)
 
     def counts(self, first: str, second: str, *, forfeited: bool = True) -> PairCounts:
         """Numbers of pairs with none, one and both games won by `first`;
         pairs with a forfeit only if `forfeited`.
         """
-        counts = [0, 0, 0]
+        none, one, both = 0, 0, 0
         for pair in self.pairs.get((first, second), {}).values():
-            if forfeited or not any(game.ending is Ending.FORFEITED for game in pair):
-                counts[sum(game.won_by == first for game in pair)] += 1
-        return counts[0], counts[1], counts[2]
+            has_forfeit = any(game.ending is Ending.FORFEITED for game in pair)
+            if has_forfeit and not forfeited:
+                continue
+            wins = sum(game.won_by == first for game in pair)
+            if wins == 0:
+                none += 1
+            elif wins == 1:
+                one += 1
+            else:
+                both += 1
+        return none, one, both
 
     @property
     def games(self) -> list[ArenaGame]:
         """Every game, by players and pairs."""
-        return [
-            game
-            for group in self.pairs.values()
-            for _, pair in sorted(group.items())
-            for game in pair
-        ]
+        games: list[ArenaGame] = []
+        for group in self.pairs.values():
+            for number in sorted(group):
+                games += group[number]
+        return games
 
     def _keep(self, pair: Pair) -> None:
         self.pairs.setdefault((pair[0].black, pair[0].white), {})[pair[0].pair] = pair
@@ -132,12 +138,18 @@ class GameLog:
     def _rows(self, pair: Pair) -> list[Sequence[object]]:
         rows: list[Sequence[object]] = []
         for game in pair:
-            winner, moves = (
+            row = (
+                game.pair,
+                game.black,
+                game.white,
                 "black" if game.winner > 0 else "white",
+                game.ending.value,
+                game.opening,
+                len(game.moves),
                 format_moves(game.moves, self.size),
+                game.note,
             )
-            start = game.pair, game.black, game.white, winner, game.ending.value
-            rows.append((*start, game.opening, len(game.moves), moves, game.note))
+            rows.append(row)
         return rows
 
     def _read(self, row: list[str], line: int) -> ArenaGame:
@@ -206,11 +218,9 @@ def recorded(game: ArenaGame, size: int) -> RecordedGame:
 
 def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
     """Pairings: all players meet all others, or in a `gauntlet` only the first one does."""
-    return (
-        list(combinations(names, 2))
-        if mode == "round_robin"
-        else [(names[0], name) for name in names[1:]]
-    )
+    if mode == "round_robin":
+        return list(combinations(names, 2))
+    return [(names[0], name) for name in names[1:]]
 
 
 @dataclass
@@ -234,9 +244,8 @@ class Tournament:
     """Checks the results of a pairing after each block, and can end it."""
 
     def __post_init__(self) -> None:
-        self.pairings = pairings(
-            [contestant.name for contestant in self.worker.contestants], self.mode
-        )
+        names = [contestant.name for contestant in self.worker.contestants]
+        self.pairings = pairings(names, self.mode)
         self._seen = {_key(game, self.log.size) for game in self.log.games}
 
     @property
@@ -244,8 +253,10 @@ class Tournament:
         """Games that were dropped with the other one of their pair,
         as the same players had played them before.
         """
-        dropped = [self.log.repeated.get(pairing, {}) for pairing in self.pairings]
-        return sum(sum(games.values()) for games in dropped)
+        count = 0
+        for pairing in self.pairings:
+            count += sum(self.log.repeated.get(pairing, {}).values())
+        return count
 
     @property
     def games(self) -> int:
@@ -282,18 +293,20 @@ class Tournament:
                     yield block
 
     def _missing(self, pairing: tuple[str, str], numbers: Iterable[int]) -> Block:
-        known = self.log.pairs.get(pairing, {}).keys() | self.log.repeated.get(pairing, {}).keys()
-        return Block(
-            *pairing, {number: self.openings[number] for number in numbers if number not in known}
-        )
+        played = self.log.pairs.get(pairing, {})
+        repeated = self.log.repeated.get(pairing, {})
+        known = {*played, *repeated}
+        missing = {number: self.openings[number] for number in numbers if number not in known}
+        return Block(*pairing, missing)
 
 
 def _key(game: ArenaGame, size: int) -> tuple[Any, ...]:
     """A key shared by two games of the same players if they are equal, or turned by 180 degrees."""
-    opening = position_key(game.moves[: game.opening], size)
+    plies = game.opening
+    opening = position_key(game.moves[:plies], size)
     ways = (game.moves, turned(game.moves, size))
-    same = [way for way in ways if stones_of(way[: game.opening]) == opening]
-    return game.black, game.white, opening, min(way[game.opening :] for way in same)
+    continuations = [way[plies:] for way in ways if stones_of(way[:plies]) == opening]
+    return game.black, game.white, opening, min(continuations)
 
 
 def standings(
@@ -308,31 +321,31 @@ def standings(
     (see `ArenaGame`), `resignations` and `forfeits`. `sprt` is None without a test. Players are
     rated once all of them have played.
     """
-    log, pairings = tournament.log, tournament.pairings
+    log = tournament.log
+    pairings = tournament.pairings
     names = [contestant.name for contestant in tournament.worker.contestants]
     results = {pairing: log.counts(*pairing) for pairing in pairings}
-    playing = {name for pairing, counts in results.items() if sum(counts) for name in pairing}
+    playing: set[str] = set()
+    for pairing, counts in results.items():
+        if sum(counts):
+            playing.update(pairing)
     games = log.games
-    cross: dict[str, dict[str, dict[str, int]]] = {name: {} for name in names}
-    for game in games:
-        for name, opponent in ((game.black, game.white), (game.white, game.black)):
-            cell = cross[name].setdefault(opponent, {"games": 0, "wins": 0})
-            cell["games"] += 1
-            cell["wins"] += game.won_by == name
-    rated = partial(rate, names, anchor=anchor, seed=seed)
-    ratings = rated(results) if len(playing) == len(names) else []
+    forfeits = [game for game in games if game.ending is Ending.FORFEITED]
+    ratings = []
+    if len(playing) == len(names):
+        ratings = rate(names, results, anchor, seed=seed)
     played = {}
-    if any(game.ending is Ending.FORFEITED for game in games):
+    if forfeits:
         sound = {pairing: log.counts(*pairing, forfeited=False) for pairing in pairings}
-        with contextlib.suppress(
-            ValueError
-        ):  # without the forfeited games some players cannot be compared
-            played = {rating.name: _row(rating) for rating in rated(sound)}
+        # Without the forfeited games some players cannot be compared.
+        with contextlib.suppress(ValueError):
+            for rating in rate(names, sound, anchor, seed=seed):
+                played[rating.name] = _row(rating)
     players = [{**_row(rating), "played": played.get(rating.name)} for rating in ratings]
     return {
         "anchor": anchor,
         "players": sorted(players, key=lambda player: -player["elo"]),
-        "cross": cross,
+        "cross": _cross_table(names, games),
         "games": len(games),
         "pairs": len(games) // 2,
         "split_pairs": sum(counts[1] for counts in results.values()),
@@ -340,13 +353,31 @@ def standings(
         "swaps": sum(log.size**2 in game.moves for game in games),
         "unsolved": sum(game.unsolved for game in games),
         "resignations": sum(game.ending is Ending.RESIGNED for game in games),
-        "forfeits": [
-            {"loser": game.white if game.winner > 0 else game.black}
-            | {name: getattr(game, name) for name in ("black", "white", "pair", "note")}
-            for game in games
-            if game.ending is Ending.FORFEITED
-        ],
+        "forfeits": [_forfeit(game) for game in forfeits],
         "sprt": None if sprt is None else _tested(sprt, pairings[0], log),
+    }
+
+
+def _cross_table(
+    names: Sequence[str], games: Sequence[ArenaGame]
+) -> dict[str, dict[str, dict[str, int]]]:
+    """`games` and `wins` by player and opponent."""
+    cross: dict[str, dict[str, dict[str, int]]] = {name: {} for name in names}
+    for game in games:
+        for name, opponent in ((game.black, game.white), (game.white, game.black)):
+            cell = cross[name].setdefault(opponent, {"games": 0, "wins": 0})
+            cell["games"] += 1
+            cell["wins"] += game.won_by == name
+    return cross
+
+
+def _forfeit(game: ArenaGame) -> dict[str, Any]:
+    return {
+        "loser": game.white if game.winner > 0 else game.black,
+        "black": game.black,
+        "white": game.white,
+        "pair": game.pair,
+        "note": game.note,
     }
 
 
@@ -356,6 +387,15 @@ def _row(rating: Rating) -> dict[str, Any]:
 
 def _tested(sprt: Sprt, pairing: tuple[str, str], log: GameLog) -> dict[str, Any]:
     counts = log.counts(*pairing)
-    settings = {name: getattr(sprt.config, name) for name in ("elo0", "elo1", "alpha", "beta")}
-    result = {"log_likelihood_ratio": sprt.ratio(counts), "lower": sprt.lower, "upper": sprt.upper}
-    return settings | result | {"pairs": counts, "accepted": sprt.decision(counts) or None}
+    config = sprt.config
+    return {
+        "elo0": config.elo0,
+        "elo1": config.elo1,
+        "alpha": config.alpha,
+        "beta": config.beta,
+        "log_likelihood_ratio": sprt.ratio(counts),
+        "lower": sprt.lower,
+        "upper": sprt.upper,
+        "pairs": counts,
+        "accepted": sprt.decision(counts) or None,
+    }

@@ -1,4 +1,4 @@
-"""Wins on boards that are too large for the exact solver, as far as virtual connections alone prove
+"""Wins on boards that are too large for the exact solver, where virtual connections alone prove
 them.
 
 The groups of one side, a point each, and the empty cells that it needs most (of the smallest
@@ -7,6 +7,7 @@ opponent's. What wins there wins on the board; a win that needs more cells, or a
 found.
 """
 
+import math
 import time
 
 import numpy as np
@@ -29,19 +30,32 @@ def virtual_solution(cells: NDArray[np.int8], colour: int) -> Solution | None:
     Args:
         cells: int8 `[size*size]`, +1 black, -1 white, of an undecided position.
     """
-    start, size = time.perf_counter(), round(cells.size**0.5)
-    points, own, (top, bottom), room = _graph(frame_board(cells, colour, size), size)
+    start = time.perf_counter()
+    size = math.isqrt(cells.size)
+    points, stones, (top, bottom), room = _graph(frame_board(cells, colour, size), size)
 
-    def seen(own: int, empty: int) -> tuple[int, int]:
-        state, carrier, _, few = connect(np.uint64(own), np.uint64(empty), top, bottom, True, room)
+    def search(stones: int, empty: int) -> tuple[int, int]:
+        """The state of the connection, and the points that it needs."""
+        state, carrier, _, few = connect(
+            np.uint64(stones), np.uint64(empty), top, bottom, True, room
+        )
         return state, int(carrier | few)
 
     empty = (1 << len(points)) - 1
-    needed = seen(own, empty)[1]
-    tried = [n for n in range(len(points)) if needed >> n & 1]
-    wins = [points[n] for n in tried if seen(own | 1 << n, empty & ~(1 << n))[0] == FULL]
-    moves = tuple(sorted(frame_action(cell, colour, size) for cell in wins))
-    return Solution(colour, moves, 1 + len(tried), time.perf_counter() - start) if moves else None
+    _, needed = search(stones, empty)
+    tried = 0
+    moves = []
+    for number, cell in enumerate(points):
+        point = 1 << number
+        if not needed & point:
+            continue
+        tried += 1
+        state, _ = search(stones | point, empty & ~point)
+        if state == FULL:
+            moves.append(frame_action(cell, colour, size))
+    if not moves:
+        return None
+    return Solution(colour, tuple(sorted(moves)), 1 + tried, time.perf_counter() - start)
 
 
 def _graph(
@@ -53,7 +67,8 @@ def _graph(
     table = geometry(size)
     stones = empty_stones(1, size)
     place_all(stones, 0, cells, table)
-    taken, empty = np.flatnonzero(cells == 1), np.flatnonzero(cells == 0)
+    taken = np.flatnonzero(cells == 1)
+    empty = np.flatnonzero(cells == 0)
     groups, group = np.unique(
         [find(stones.parent[0], cell) for cell in taken.tolist()], return_inverse=True
     )
@@ -61,8 +76,10 @@ def _graph(
         : max(0, POINTS - len(groups))
     ]
     point = np.full(cells.size + 1, POINTS)  # what lies outside the graph, and outside the board
-    point[nearest], point[taken] = np.arange(len(nearest)), np.minimum(len(nearest) + group, POINTS)
-    touch, edges = np.zeros((POINTS + 1, POINTS + 1), bool), np.zeros((2, POINTS + 1), bool)
+    point[nearest] = np.arange(len(nearest))
+    point[taken] = np.minimum(len(nearest) + group, POINTS)
+    touch = np.zeros((POINTS + 1, POINTS + 1), bool)
+    edges = np.zeros((2, POINTS + 1), bool)
     touch[point[:-1, None], point[table.neighbours]] = True
     np.fill_diagonal(touch, False)
     for edge in (0, 1):

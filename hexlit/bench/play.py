@@ -45,16 +45,15 @@ def measure_solver(subject: Subject) -> Outcome:
     `milliseconds` of a line is the time for all openings, or for one position; a solver begins with
     an empty table. Raises `UsageError` for a board that the solver does not support.
     """
-    config, size = subject.config, subject.config.board
+    config = subject.config
+    size = subject.config.board
     ExactSolver(size)
     _, first = _solved(ExactSolver(3), ExactSolver.solve, [np.zeros(9, np.int8)], 1)
     lines: list[Measurement] = []
 
     def add(what: str, figures: Sequence[tuple[int, float]], detail: str, **more: float) -> None:
-        rates, seconds = (
-            [nodes / taken for nodes, taken in figures],
-            median(taken for _, taken in figures),
-        )
+        rates = [nodes / taken for nodes, taken in figures]
+        seconds = median(taken for _, taken in figures)
         fields: dict[str, Any] = {
             "device": "cpu",
             "threads": 1,
@@ -63,7 +62,8 @@ def measure_solver(subject: Subject) -> Outcome:
         }
         lines.append(line_of(what, "nodes/s", subject.profile, rates=rates, **fields | more))
 
-    random, plies = np.random.default_rng(size), PLIES[size]
+    random = np.random.default_rng(size)
+    plies = PLIES[size]
     stones = np.resize(np.array([1, -1], np.int8), plies)
     positions = np.zeros((POSITIONS, size * size), np.int8)
     for cells in positions:
@@ -76,10 +76,8 @@ def measure_solver(subject: Subject) -> Outcome:
         detail = f"one of {POSITIONS}; {longest:.2f} s at most"
         add(f"{what} after {plies} random plies", figures, detail, first_call_seconds=first)
     if size <= OPENINGS_UP_TO:
-        openings, repeats = (
-            np.eye(size * size, dtype=np.int8),
-            config.repeats if size <= REPEATED_UP_TO else 1,
-        )
+        openings = np.eye(size * size, dtype=np.int8)
+        repeats = config.repeats if size <= REPEATED_UP_TO else 1
         figures = [
             _solved(ExactSolver(size), ExactSolver.wins, openings, -1) for _ in range(repeats)
         ]
@@ -91,7 +89,8 @@ def _solved(
     solver: ExactSolver, ask: Callable[..., Any], positions: Iterable[Any], to_move: int
 ) -> tuple[int, float]:
     """Nodes and seconds for all `positions`."""
-    nodes, start = 0, time.perf_counter()
+    nodes = 0
+    start = time.perf_counter()
     for cells in positions:
         ask(solver, cells, to_move)
         nodes += solver.nodes
@@ -107,13 +106,12 @@ class FreeEvaluator:
 
 def measure_search(subject: Subject) -> Outcome:
     """Simulations per second of many games with a free evaluator, on one thread and on all."""
-    size, random = subject.config.board, np.random.default_rng(0)
+    size = subject.config.board
+    random = np.random.default_rng(0)
     policy = random.dirichlet(np.full(size * size, 0.3), SEARCHED_GAMES).astype(np.float32)
     value = random.uniform(-1, 1, SEARCHED_GAMES).astype(np.float32)
-    cells, to_move = (
-        np.zeros((SEARCHED_GAMES, size * size), np.int8),
-        np.ones(SEARCHED_GAMES, np.int8),
-    )
+    cells = np.zeros((SEARCHED_GAMES, size * size), np.int8)
+    to_move = np.ones(SEARCHED_GAMES, np.int8)
 
     def measure(algorithm: str, simulations: int, threads: int) -> Measurement:
         search = TreeSearch(
@@ -121,16 +119,15 @@ def measure_search(subject: Subject) -> Outcome:
             size=size,
             games=SEARCHED_GAMES,
         )
-        search.batch.policy[:], search.batch.value[:] = policy, value
+        search.batch.policy[:] = policy
+        search.batch.value[:] = value
 
         def searches() -> float:
             search.run(cells, to_move, FreeEvaluator())
             return SEARCHED_GAMES * simulations
 
-        what, on = (
-            f"search {algorithm}, {simulations} simulations",
-            dict[str, Any](device="cpu", threads=threads),
-        )
+        what = f"search {algorithm}, {simulations} simulations"
+        on = dict[str, Any](device="cpu", threads=threads)
         return measure_rate(subject.config, searches, what, "simulations/s", subject.profile, **on)
 
     lines = []
@@ -153,7 +150,8 @@ def measure_selfplay(subject: Subject) -> Outcome:
 
 
 def _measure_way(subject: Subject, profile: DeviceProfile) -> Measurement:
-    config, size = subject.config, subject.config.board
+    config = subject.config
+    size = subject.config.board
     where = placement_of(config.selfplay, profile.device.type, profile.threads)
     evaluator = subject.evaluator(where.batch, profile)  # the batch of each group
     # In ongoing self-play the games are at different stages, so the first ones end soon too.
@@ -183,7 +181,8 @@ def _measure_play(
 
     With `leaves` of each, positions per second. `on` are further fields of the line.
     """
-    config, done = subject.config, list[SelfPlayCounts]()
+    config = subject.config
+    done = list[SelfPlayCounts]()
 
     def units() -> float:
         done.append(play(config.seconds))
@@ -234,9 +233,12 @@ def measure_pace(subject: Subject) -> Outcome:
     Self-play is measured in one process, with all, some and few of the games, and in a process on
     each core. Training is measured on batches of games, loaded as in a run.
     """
-    profile, games, cores = subject.profile, subject.config.selfplay.games, subject.profile.threads
+    profile = subject.profile
+    games = subject.config.selfplay.games
+    cores = subject.profile.threads
     leaves, content = sample_games(subject)
-    lines, actors = [], []
+    lines = []
+    actors = []
     layouts = [(1, max(1, games // parts)) for parts in (1, 4, 16, 64)] + [
         (cores, max(1, games // cores))
     ]
@@ -260,7 +262,8 @@ def sample_games(subject: Subject) -> tuple[float, dict[str, float]]:
     """Leaves per position searched in full, evaluated or recalled,
     and the content of the recipe's first games.
     """
-    config, alone = subject.config, replace(subject.profile, threads=1)
+    config = subject.config
+    alone = replace(subject.profile, threads=1)
     actor = SelfPlay(
         GamesSettings(config.selfplay, config.search, config.board, SIDE_BY_SIDE, seed=0)
     )

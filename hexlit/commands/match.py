@@ -83,7 +83,7 @@ def quoted_players(argument: str) -> str:
     """`players=[checkpoint=a.ckpt,random]` with the quotes that Hydra needs around a word with `=`
     in it.
 
-    Words that have quotes of their own stay as they are.
+    Words that have quotes stay as they are.
     """
     key, _, value = argument.partition("=")
     if (

@@ -81,7 +81,8 @@ def play(
     config: "MatchConfig", specs: Sequence[PlayerSpec], composed: Composed, console: Console
 ) -> None:
     """As `run_match`, once the settings are kept in its folder."""
-    folder, openings = composed.folder, config.openings
+    folder = composed.folder
+    openings = config.openings
     # During the import of torch and the openings; impossible settings are refused before the wait.
     loading = (
         "loading PyTorch and players"
@@ -97,7 +98,9 @@ def play(
         if kernels.running and not console.is_terminal:
             console.print(kernels.status(), soft_wrap=True)
         kernels.wait()
-    log, before, started = tournament.log, len(tournament.log.games), time.monotonic()
+    log = tournament.log
+    before = len(tournament.log.games)
+    started = time.monotonic()
     bar = Counting(
         f"{title} on {log.size}x{log.size}", tournament.games, done=before, console=console
     )
@@ -130,28 +133,28 @@ def play(
         some games with their last positions, and the ratings.
         """
         run.table("match/players", *as_rows(ratings(document)), 0)
-        cross = [
-            [name, other, cell["games"], cell["wins"], cell["wins"] / cell["games"]]
-            for name, others in document["cross"].items()
-            for other, cell in others.items()
-        ]
+        cross = []
+        for name, others in document["cross"].items():
+            for other, cell in others.items():
+                games, wins = cell["games"], cell["wins"]
+                cross.append([name, other, games, wins, wins / games])
         run.table("match/cross", ("player", "opponent", "games", "wins", "score"), cross, 0)
         from hexlit.hex.notation import format_moves
 
-        games = []
+        samples = []
         for game in log.games[:SAMPLES]:
-            facts = [
+            sample = [
                 game.pair,
                 game.black,
                 game.white,
                 game.won_by,
                 str(game.ending),
                 len(game.moves),
+                format_moves(game.moves, log.size),
+                moves_svg(game.moves, log.size),
             ]
-            games.append(
-                [*facts, format_moves(game.moves, log.size), moves_svg(game.moves, log.size)]
-            )
-        run.table("match/games", GAME_COLUMNS, games, 0)
+            samples.append(sample)
+        run.table("match/games", GAME_COLUMNS, samples, 0)
         elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
         run.log({"match/games_played": document["games"], **elo}, 0)
 
@@ -178,7 +181,8 @@ def set_up(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path) -> 
     use_threads(config.accelerator.threads or usable_cores())
     factory = PlayerFactory(specs, config, config.board)
     size = factory.size
-    plies, balanced = config.openings.length(swap=config.swap), config.openings.balanced
+    plies = config.openings.length(swap=config.swap)
+    balanced = config.openings.balanced
     openings = balanced_openings(size, config.pairs, plies, config.seed, balanced=balanced)
     # Players may be refused, so they come before any file is made.
     contestants = [factory.contestant(spec) for spec in specs]

@@ -79,45 +79,43 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
     batch = recipe.hardware.train_batch or recipe.data.batch
     trained = max(1, math.ceil(selfplay.positions * recipe.data.reuse / batch)) * batch
     work = {"positions": selfplay.positions, "games": selfplay.games, "trained": trained}
-    epochs, goal = _epochs(
-        asked, recipe, epoch_of(machines, pace, learner, **work)["games_per_epoch"]
-    )
-    replayed = (
-        0 if any(vars(asked.target).values()) else recipe.data.replay_epochs
-    )  # these train alone
+    games_per_epoch = epoch_of(machines, pace, learner, **work)["games_per_epoch"]
+    epochs, goal = _epochs(asked, recipe, games_per_epoch)
+    # The last epochs of a recipe train alone.
+    has_target = any(vars(asked.target).values())
+    replayed = 0 if has_target else recipe.data.replay_epochs
 
     def figures(on: PlanConfig) -> dict[str, float]:
         result = epoch_of(on, pace, learner, **work)
-        hours = (epochs - replayed * (1 - result["learner_busy"])) * result["epoch_seconds"] / 3600
-        return {
-            **result,
-            "hours": hours,
-            "cost": hours * (asked.learner_price + on.hosts * asked.host_price),
-        }
+        whole_epochs = epochs - replayed * (1 - result["learner_busy"])
+        hours = whole_epochs * result["epoch_seconds"] / 3600
+        price = asked.learner_price + on.hosts * asked.host_price
+        return {**result, "hours": hours, "cost": hours * price}
 
-    others = {what: one for what, one in changes(machines).items() if one.actors <= selfplay.games}
-    changed, own = (
-        [{"what": what, **figures(one)} for what, one in others.items()],
-        figures(machines),
-    )
-    cluster = asdict(machines) | {"devices": asked.gpus, "actors": machines.actors}
-    subject = {
+    changed = []
+    for what, other in changes(machines).items():
+        if other.actors <= selfplay.games:
+            changed.append({"what": what, **figures(other)})
+    result = figures(machines)
+    return {
         "recipe": recipe.name,
-        "cluster": cluster,
+        "cluster": asdict(machines) | {"devices": asked.gpus, "actors": machines.actors},
         "ahead": ahead,
         "target": goal,
         "epochs": epochs,
+        **result,
+        "limit": limit(result, machines),
+        "changes": changed,
     }
-    return {**subject, **own, "limit": limit(own, machines), "changes": changed}
 
 
 def read_pace(rates: str) -> Pace:
     """The section `pace` of a file written by `hexlit bench`, or of `bench.json` in a folder."""
     path = Path(rates)
     try:
-        return Pace(
-            **json.loads(read_regular(path / "bench.json" if path.is_dir() else path))["pace"]
-        )
+        file = path / "bench.json" if path.is_dir() else path
+        document = json.loads(read_regular(file))
+        return Pace(**document["pace"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UsageError(
             f"rates={path}: has no figures of what=pace ({error}); {MEASURE}"
@@ -144,14 +142,12 @@ def changes(machines: PlanConfig) -> dict[str, PlanConfig]:
 
 def limit(figures: dict[str, float], machines: PlanConfig) -> str:
     """The part that the others wait for, in a sentence."""
-    alike = (
-        "No part is busy all the time: an epoch's shares are uneven, and all wait for the last one."
-    )
-    busy = (text for name, text in LIMITS.items() if figures[name] >= BUSY)
-    return next(
-        busy,
-        alike if machines.ahead else "Self-play and training take turns: each waits for the other.",
-    )
+    for name, text in LIMITS.items():
+        if figures[name] >= BUSY:
+            return text
+    if machines.ahead:
+        return "No part is busy all the time: an epoch's shares are uneven, and all wait for the last one."
+    return "Self-play and training take turns: each waits for the other."
 
 
 def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -> tuple[int, str]:
@@ -161,9 +157,8 @@ def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -
         raise UsageError("target.epochs, target.games, target.score: choose one of them")
     if target.score is not None:
         games = _games_to_score(Path(str(target.run)), target.score)
-        return math.ceil(
-            games / games_per_epoch
-        ), f"strength {target.score:g}, which took {games:,.0f} games"
+        goal = f"strength {target.score:g}, which took {games:,.0f} games"
+        return math.ceil(games / games_per_epoch), goal
     if target.games is not None:
         return math.ceil(target.games / games_per_epoch), f"{target.games:,} games"
     epochs = target.epochs or recipe.trainer.max_epochs
@@ -179,10 +174,12 @@ def _games_to_score(run: Path, score: float) -> float:
     `run` first measured a `strength.score` of `score`.
     """
     files = read_run(run)
-    rows = zip(files.column("strength.score"), files.column("selfplay.games"), strict=False)
-    measured = [
-        (reached, games) for reached, games in rows if reached is not None and games is not None
-    ]
+    scores = files.column("strength.score")
+    counts = files.column("selfplay.games")
+    measured = []
+    for reached, games in zip(scores, counts, strict=False):
+        if reached is not None and games is not None:
+            measured.append((reached, games))
     if not measured:
         raise UsageError(f"target.run={run}: no strength of self-play can be read there")
     best = max(reached for reached, _ in measured)

@@ -43,7 +43,8 @@ TITLES = {"two_distance": "alpha-beta over the two-distance", "random": "any leg
 
 def shared_by_all(settings: "PlayConfig") -> Shared:
     """The things that all browsers share: the players, and the locks."""
-    board, offers = settings.board or WITHOUT_NETWORK, []
+    board = settings.board or WITHOUT_NETWORK
+    offers = []
     if settings.checkpoint is not None or packaged_by_board():
         offer, trained_for = network_offer(settings, NETWORK, settings.checkpoint, board)
         board = board if settings.board or settings.checkpoint is None else trained_for
@@ -147,7 +148,8 @@ class TerminalGame:
     """
 
     def __init__(self, shared: Shared, settings: "PlayConfig") -> None:
-        self._shared, self._say = shared, Console(highlight=False, soft_wrap=True).print
+        self._shared = shared
+        self._say = Console(highlight=False, soft_wrap=True).print
         self._players = BrowserPlayers(shared.roster, settings.tree_megabytes << 20)
         self._thinking = Thinking(self._players, shared.lock, shared.verdicts, settings)
         self._board = GameBoard(shared.board, swap=settings.swap)
@@ -170,7 +172,8 @@ class TerminalGame:
         self._say(Text.assemble(NAMES[self._board.winner or -self._resigned], f" wins{self._how}"))
 
     def _resign(self, how: str = " by resignation") -> None:
-        self._resigned, self._how = self._board.to_move, how
+        self._resigned = self._board.to_move
+        self._how = how
 
     def show(self) -> None:
         """Draw the board with the last move in brackets."""
@@ -198,8 +201,9 @@ class TerminalGame:
         self._obey([result["move"]])  # a cell, swap-pieces or resign
 
     def _chosen(self) -> dict[str, Any]:
-        moves = [format_cell(move, self._board.size) for move in self._board.moves]
-        position = PositionText(size=self._board.size, swap=self._board.swap, moves=moves)
+        board = self._board
+        moves = [format_cell(move, board.size) for move in board.moves]
+        position = PositionText(size=board.size, swap=board.swap, moves=moves)
         request = Move(id=0, do="move", position=position, player=self._against)
         with self._shared.lock.held():
             return next(self._thinking.answers(request, lambda: False))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.player_spec import PlayerSpec
-from hexlit.arena.players import Contestant, Network, Player, RandomPlayer
+from hexlit.arena.players import PLAYOUTS, Contestant, Network, Player, RandomPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.jit import use_threads
 from hexlit.search.evaluator import RolloutEvaluator
@@ -43,7 +43,9 @@ class Evaluators:
     """
 
     def __init__(self, loaded: "LoadedNetwork", size: int, profile: "DeviceProfile") -> None:
-        self.loaded, self.size, self.profile = loaded, size, profile
+        self.loaded = loaded
+        self.size = size
+        self.profile = profile
         self.network = Network(self, size, loaded.swap)
         self._built: dict[int, NetworkEvaluator] = {}
 
@@ -52,7 +54,8 @@ class Evaluators:
         from hexlit.nets.evaluator import NetworkEvaluator
 
         if batch not in self._built:
-            net, swap = self.loaded.net, self.loaded.swap
+            net = self.loaded.net
+            swap = self.loaded.swap
             self._built[batch] = NetworkEvaluator(
                 net, size=self.size, swap=swap, batch=batch, profile=self.profile
             )
@@ -75,7 +78,8 @@ def networks_by_board(
     from hexlit.nets.evaluator import NetworkEvaluator
     from hexlit.tasks.hex.checkpoint import load_network
 
-    profile, loaded = applied_profile(accelerator), cache(load_network)
+    profile = applied_profile(accelerator)
+    loaded = cache(load_network)
 
     @cache  # so that the warning comes once for a board
     def network_for(rows: int) -> "LoadedNetwork":
@@ -99,9 +103,6 @@ def networks_by_board(
     network_for(size)
     return make, size, lambda rows: network_for(rows).swap
 
-
-PLAYOUTS = 32
-"""Default number of random playouts per leaf of the player `rollouts`."""
 
 TIMEOUTS = {"start_timeout": 30.0, "move_timeout": 60.0}
 """Default time limits of a foreign program, in seconds: to start, and for a move."""
@@ -133,7 +134,8 @@ class PlayerFactory:
         Raises:
             UsageError: a checkpoint cannot be read, or the size of the board is not known.
         """
-        self._search, self._seed = settings.search, settings.seed
+        self._search = settings.search
+        self._seed = settings.seed
         self.networks: dict[str, Evaluators] = {}
         sources = dict.fromkeys(spec.source for spec in specs if spec.of_network)
         if board is None and not sources:

@@ -1,8 +1,6 @@
 """`hexlit strength`: a network against the exact truth, and the value of each way of searching."""
 
-from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
 
 from omegaconf import MISSING
 
@@ -12,14 +10,12 @@ from hexlit.commands.command_line import refuse_tensorboard
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.errors import UsageError
 from hexlit.search.config import BOARDS, MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
-from hexlit.settings import Settings, check_word, number, one_of
+from hexlit.settings import Settings, number, one_of
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
 
 MAY_CHANGE = ("json=", "markdown=", "report=", "accelerator", "logger")
 """Beginnings of the overrides that a resumed measurement takes."""
-_OF_COMMAND = {"checkpoint", "what", "json", "markdown", "output", "resume"}
-"""Settings that `evaluate` does not take."""
 
 
 @dataclass
@@ -36,7 +32,7 @@ class StrengthConfig(Settings):
     cost of searches.
     """
     board: int | None = number(None, BOARDS)
-    """Rows of the board. Null: the network's own board."""
+    """Rows of the board. Null: the network's board."""
     simulations: list[int] = number([16, 64, 256], f"[1, {MOST_SIMULATIONS}]")
     """Simulations per move; each number is measured separately.
     `truth` also measures the network without search.
@@ -62,7 +58,7 @@ class StrengthConfig(Settings):
     markdown: bool = False
     """Whether to print Markdown instead of tables."""
     report: bool = True
-    """Whether to write `report.html` beside the results."""
+    """Whether to write `report.html` next to the results."""
     output: str | None = None
     """Folder for the results. Null: a new one below runs/strength."""
     resume: str | None = None
@@ -93,24 +89,6 @@ def arguments(argv: list[str]) -> list[str]:
     ]
     place = [f"hydra.run.dir={quoted(folders[-1])}"] if folders and folders[-1] != "null" else []
     return resumed_arguments([*argv, *place] if resumed_folder(argv) is None else argv, MAY_CHANGE)
-
-
-def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
-    """Measure the network of `checkpoint` against the exact truth, with the `settings` of
-    `StrengthConfig`.
-
-    Nothing is printed or written.
-
-    Raises:
-        UsageError: there is no such setting, or its value is out of range.
-    """
-    known = sorted({one.name for one in fields(StrengthConfig)} - _OF_COMMAND)
-    for name in settings:
-        check_word("evaluate", name, known)
-    chosen = StrengthConfig(checkpoint=str(checkpoint), **settings)
-    from hexlit.commands.strength_run import evaluated
-
-    return evaluated(chosen)
 
 
 main = command("strength", StrengthConfig, "strength_run:strength", prepare=arguments, whole=True)

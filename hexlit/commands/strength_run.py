@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from hexlit.commands.composing import Composed
 from hexlit.commands.players import Evaluators, applied_profile
 from hexlit.commands.report_files import STRENGTH, document_of, own_values, write_beside
 from hexlit.commands.run_folder import resumable, settings_writer
+from hexlit.commands.strength import StrengthConfig
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder, read_json, replacing, write_text_atomic
 from hexlit.reporting.board_svg import board_picture
@@ -38,25 +39,27 @@ from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.screen import work_bar
 from hexlit.reporting.strength import figures_of, strength_page, table_of
 from hexlit.reporting.text import as_rows, markdown, terminal
+from hexlit.settings import check_word
 from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network
 from hexlit.tasks.hex.packaged import network_file
 from hexlit.tracking.provenance import versions
 
 if TYPE_CHECKING:
-    from hexlit.commands.strength import StrengthConfig
     from hexlit.tracking.tracked_run import TrackedRun
 
 Advance = Callable[[str, float], None]
 """Called with the present activity, and the share of the work that is done, in [0, 1]."""
 
 PARTS_FILE, RESULTS_FILE = "parts.json", "strength.json"
-"""What has been measured so far, and the whole."""
+"""Files with the parts measured so far, and with the whole."""
 FILES = (RESULTS_FILE, "strength.md", "reliability.svg", "growth.svg")
+_COMMAND_SETTINGS = {"checkpoint", "what", "json", "markdown", "output", "resume"}
+"""Settings that `evaluate` does not take."""
 NETWORK = "the network's SHA-256"
 SIMULATIONS = "strength/simulations"
 
 
-def strength(settings: "StrengthConfig", composed: Composed) -> None:
+def strength(settings: StrengthConfig, composed: Composed) -> None:
     """Run the requested measurement, or its missing parts, save it and print it."""
     folder = composed.folder
     finished = (
@@ -77,7 +80,7 @@ def strength(settings: "StrengthConfig", composed: Composed) -> None:
         )
 
 
-def measured(settings: "StrengthConfig", composed: Composed) -> Document:
+def measured(settings: StrengthConfig, composed: Composed) -> Document:
     """Measure what the run in the folder of `composed` lacks;
     each part, each row and the whole are saved at once.
     """
@@ -106,18 +109,29 @@ def measured(settings: "StrengthConfig", composed: Composed) -> Document:
     return document
 
 
-def evaluated(settings: "StrengthConfig") -> Document:
-    """The measures of the network of `settings` against the exact truth;
-    nothing is printed or written.
+def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
+    """Measure the network of `checkpoint` against the exact truth, with the `settings` of
+    `StrengthConfig`.
+
+    Nothing is printed or written.
+
+    Raises:
+        UsageError: there is no such setting, or its value is out of range.
     """
-    evaluators, games, facts = subject(settings, network_of(settings))
-    (result,) = measure_truth(
-        settings, evaluators, games, lambda what, share: None, measures.measured_now
-    )
+    known = {one.name for one in fields(StrengthConfig)} - _COMMAND_SETTINGS
+    for name in settings:
+        check_word("evaluate", name, sorted(known))
+    config = StrengthConfig(checkpoint=str(checkpoint), **settings)
+    evaluators, games, facts = subject(config, network_of(config))
+    (result,) = measure_truth(config, evaluators, games, _ignore_progress, measures.measured_now)
     return facts | result
 
 
-def network_of(settings: "StrengthConfig") -> LoadedNetwork:
+def _ignore_progress(what: str, share: float) -> None:
+    """Show nothing."""
+
+
+def network_of(settings: StrengthConfig) -> LoadedNetwork:
     """The network of the settings.
 
     Raises:
@@ -134,7 +148,7 @@ def network_of(settings: "StrengthConfig") -> LoadedNetwork:
     return loaded
 
 
-def subject(settings: "StrengthConfig", loaded: LoadedNetwork) -> tuple[Evaluators, int, Document]:
+def subject(settings: StrengthConfig, loaded: LoadedNetwork) -> tuple[Evaluators, int, Document]:
     """What is measured, on a device whose settings are applied.
 
     Returns:
@@ -163,12 +177,14 @@ def subject(settings: "StrengthConfig", loaded: LoadedNetwork) -> tuple[Evaluato
 
 
 def measure_truth(
-    settings: "StrengthConfig", evaluators: Evaluators, games: int, advance: Advance, part: Part
+    settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
     """Openings, optimality and calibration,
     or games against perfect play: without search, and by simulations.
     """
-    size, seed, cache = evaluators.size, settings.seed, cache_folder() / "truth"
+    size = evaluators.size
+    seed = settings.seed
+    cache = cache_folder() / "truth"
     levels = {0: evaluators.network.player(None, games)}
     for number in sorted(set(settings.simulations)):
         search = replace(settings.search, simulations=number)
@@ -191,12 +207,13 @@ def measure_truth(
 
 
 def measure_search(
-    settings: "StrengthConfig", evaluators: Evaluators, games: int, advance: Advance, part: Part
+    settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
     """Every way of searching: its match, its optimality,
     its speed. Yields the growing table, row by row.
     """
-    size, cache = evaluators.size, cache_folder() / "truth"
+    size = evaluators.size
+    cache = cache_folder() / "truth"
     how = Thoroughness(
         min(settings.pairs, most_openings(size, OPENING_PLIES)),
         settings.seed,
@@ -210,7 +227,7 @@ def measure_search(
     ways = list(
         variants(settings.search, sorted(set(settings.simulations)), sorted(set(settings.leaves)))
     )
-    # A row takes about as long as its own searches plus those of its opponents, if these search.
+    # A row takes about as long as its searches plus those of its opponents, if these search.
     efforts = [way.config.simulations * (1 if way.opponent is None else 2) for way in ways]
     rows: list[Document] = []
     for number, way in enumerate(ways):
@@ -231,16 +248,16 @@ class Parts:
         Raises:
             UsageError: the kept ones are of another network.
         """
-        self._path, digest = (
-            folder / PARTS_FILE,
-            hashlib.sha256(network.read_bytes()).hexdigest()[:16],
-        )
+        self._path = folder / PARTS_FILE
+        digest = hashlib.sha256(network.read_bytes()).hexdigest()[:16]
         content: Document = {"subject": {NETWORK: digest}, "devices": [], "parts": {}}
         content |= read_json(self._path) if resume else {}
         was = content["subject"].get(NETWORK)
         if was != digest:
-            told = f"was {was} when its parts were measured, and is {digest} now"
-            raise UsageError(f"resume={folder}: {NETWORK} {told}; start a new measurement")
+            raise UsageError(
+                f"resume={folder}: {NETWORK} was {was} when its parts were measured, "
+                f"and is {digest} now; start a new measurement"
+            )
         content["devices"] = list(dict.fromkeys([*content["devices"], device]))
         self._content = content
         write_text_atomic(self._path, as_json(content) + "\n")

@@ -72,7 +72,7 @@ TASKS = {
         settings="hexlit.tasks.hex.config:HexTrainConfig",
         make="hexlit.commands.hex_task:make",
         prelude="hexlit.commands.kernels:Beginning",
-        evaluate="hexlit.commands.strength:evaluate",
+        evaluate="hexlit.commands.strength_run:evaluate",
         report="hexlit.tasks.hex.report:report_sections",
     ),
     "forecast": TaskEntry(

@@ -30,7 +30,7 @@ class TargetConfig(Settings, section="target"):
     games: int | None = number(None, "[1, inf)")
     """Number of self-play games to reach."""
     score: float | None = None
-    """Value of `strength.score` to reach; the run in `run` tells how many games that takes."""
+    """Value of `strength.score` to reach; the run in `run` shows how many games that takes."""
     run: str | None = None
     """Folder of the measured run for `score`."""
 
@@ -106,19 +106,17 @@ class Pace:
     """Size of the network's weights sent to the players, in bytes."""
 
     def alone(self, games: float) -> float:
-        """Positions per second of one process with `games` at a time and a core of its own.
+        """Positions per second of one process with `games` at a time, alone on a core.
 
         Between measured numbers of games the rate follows their logarithm; beyond them it is that
         of the nearest.
         """
-        rows = sorted(
-            (one["games"], one["positions_per_second"])
-            for one in self.actors
-            if one["processes"] == 1
-        )
-        counts, rates = zip(*rows, strict=True)
-        share_of_games = min(1.0, games / counts[0])
-        return float(share_of_games * np.interp(math.log(games), np.log(counts), rates))
+        alone = [one for one in self.actors if one["processes"] == 1]
+        alone.sort(key=lambda one: (one["games"], one["positions_per_second"]))
+        counts = [one["games"] for one in alone]
+        rates = [one["positions_per_second"] for one in alone]
+        rate = np.interp(math.log(games), np.log(counts), rates)
+        return float(min(1.0, games / counts[0]) * rate)
 
     def speed(self, busy: float) -> float:
         """Speed of each of `busy` busy threads of the machine, as a share of that of a single one.
@@ -126,10 +124,11 @@ class Pace:
         Threads share caches, memory and often the units of a core. Only the full number of cores
         was measured; the speed falls evenly up to that number.
         """
-        most = max(self.actors, key=lambda actor: actor["processes"])
-        rate_of_each = most["positions_per_second"] / most["processes"]
-        slowest = rate_of_each / self.alone(most["games"])
-        return float(np.interp(busy, (1, most["processes"]), (1.0, slowest)))
+        fullest = max(self.actors, key=lambda actor: actor["processes"])
+        processes = fullest["processes"]
+        rate_each = fullest["positions_per_second"] / processes
+        slowest = rate_each / self.alone(fullest["games"])
+        return float(np.interp(busy, (1, processes), (1.0, slowest)))
 
     def games_of_a_share(self, positions: float) -> float:
         """Mean number of whole games until one process has its share of the positions.
@@ -137,20 +136,22 @@ class Pace:
         It is 1 and the probability of each number of games that they are too few; their positions
         add up to about a normal distribution.
         """
-        mean, deviation = self.positions_per_game, max(self.positions_per_game_deviation, 1e-9)
-        most = (
-            math.ceil(positions / mean + 10 * deviation / mean * math.sqrt(positions / mean)) + 10
-        )
-        sums = (NormalDist(count * mean, math.sqrt(count) * deviation) for count in range(1, most))
-        return 1 + math.fsum(one.cdf(positions - 0.5) for one in sums)
+        mean = self.positions_per_game
+        deviation = max(self.positions_per_game_deviation, 1e-9)
+        games = positions / mean
+        most = math.ceil(games + 10 * deviation / mean * math.sqrt(games)) + 10
+        too_few = []
+        for count in range(1, most):
+            positions_of_games = NormalDist(count * mean, math.sqrt(count) * deviation)
+            too_few.append(positions_of_games.cdf(positions - 0.5))
+        return 1 + math.fsum(too_few)
 
     def seconds(self, work: float, processes: int, cores: int) -> float:
-        """Time of `processes` that each have `work`, in seconds of a core of their own."""
-        return (
-            work / (min(1.0, cores / processes) * self.speed(min(cores, processes)))
-            if processes
-            else 0.0
-        )
+        """Time of `processes` that each have `work`, in seconds of a core."""
+        if processes == 0:
+            return 0.0
+        share_of_core = min(1.0, cores / processes)
+        return work / (share_of_core * self.speed(min(cores, processes)))
 
 
 def epoch_of(
@@ -173,34 +174,37 @@ def epoch_of(
         its `bytes_per_second`; and `staleness`, epochs between the weights that played a game and
         those that begin to train on it.
     """
-    workers, host_workers = machines.workers or 0, machines.host_workers or 0
+    workers = machines.workers or 0
+    host_workers = machines.host_workers or 0
     ahead = bool(machines.ahead)
-    actors, cores = machines.actors, machines.cores or 0
+    actors = machines.actors
+    cores = machines.cores or 0
     share = pace.games_of_a_share(positions / actors)
-    work, slots = share * pace.positions_per_game, games / actors
-    training = (
-        trained
-        / learner.training_positions_per_second
-        / (1 + (machines.gpus - 1) * machines.gpu_scaling)
-    )
-    beside = work / learner.alone(slots)
-    home = learner.seconds(beside, workers, cores)
-    away = pace.seconds(work / pace.alone(slots), host_workers, machines.host_cores or 0)
+    work = share * pace.positions_per_game
+    slots = games / actors
+    speedup = 1 + (machines.gpus - 1) * machines.gpu_scaling
+    training = trained / learner.training_positions_per_second / speedup
+    learner_work = work / learner.alone(slots)
+    host_work = work / pace.alone(slots)
+    home = learner.seconds(learner_work, workers, cores)
+    away = pace.seconds(host_work, host_workers, machines.host_cores or 0)
     if ahead and workers and learner.training_threads:
-        training, home = _side_by_side(training, beside, workers, cores, learner)
-    of_a_host = learner.weights_bytes + host_workers * share * pace.bytes_per_game
-    of_all, speed = machines.hosts * of_a_host, machines.network * MEGABIT
-    remote = away + of_all / speed + 2 * machines.latency / 1000 if machines.hosts else 0.0
+        training, home = _side_by_side(training, learner_work, workers, cores, learner)
+    host_bytes = learner.weights_bytes + host_workers * share * pace.bytes_per_game
+    all_bytes = machines.hosts * host_bytes
+    speed = machines.network * MEGABIT
+    remote = away + all_bytes / speed + 2 * machines.latency / 1000 if machines.hosts else 0.0
     played = max(home, remote)
     seconds = max(played, training) if ahead else played + training
+    busy = home * workers + away * machines.hosts * host_workers
     return {
         "epoch_seconds": seconds,
         "games_per_second": share * actors / seconds,
         "positions_per_second": work * actors / seconds,
-        "actors_busy": (home * workers + away * machines.hosts * host_workers) / actors / seconds,
+        "actors_busy": busy / actors / seconds,
         "learner_busy": training / seconds,
-        "link_busy": of_all / speed / seconds,
-        "bytes_per_second": of_all / seconds,
+        "link_busy": all_bytes / speed / seconds,
+        "bytes_per_second": all_bytes / seconds,
         "staleness": float(ahead),
         "games_per_epoch": share * actors,
     }
@@ -209,7 +213,7 @@ def epoch_of(
 def _side_by_side(
     training: float, playing: float, workers: int, cores: int, pace: Pace
 ) -> tuple[float, float]:
-    """Times of the training, and of the processes beside it,
+    """Times of the training, and of the processes next to it,
     that begin together and share the cores by weight.
     """
     threads = pace.training_threads
@@ -219,8 +223,8 @@ def _side_by_side(
     # slowing.
     trains = training * pace.speed(threads) / (share * speed)
     plays = playing / (min(1.0, (cores - share * threads) / workers) * speed)
-    left = 1 - min(trains, plays) / np.array(
-        [trains, plays]
-    )  # when the first one has ended, the other is alone
-    trains, plays = min(trains, plays) + left * (training, pace.seconds(playing, workers, cores))
-    return float(trains), float(plays)
+    # When the first one has ended, the other is alone.
+    together = min(trains, plays)
+    trains_alone = (1 - together / trains) * training
+    plays_alone = (1 - together / plays) * pace.seconds(playing, workers, cores)
+    return float(together + trains_alone), float(together + plays_alone)

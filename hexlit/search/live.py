@@ -154,8 +154,10 @@ class LiveSearch(Guarded):
         )
 
     def _start(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
-        self._search.place(cells[None], np.array([to_move], np.int8))
-        self._search.begin(np.array([to_move], np.int8), np.array([ply], np.int16), 0.0, _NO_KEY)
+        colours = np.array([to_move], np.int8)
+        plies = np.array([ply], np.int16)
+        self._search.place(cells[None], colours)
+        self._search.begin(colours, plies, 0.0, _NO_KEY)
         self._cells = cells.copy()
         self._credit = 0
         self._halved = False

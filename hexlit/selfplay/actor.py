@@ -42,15 +42,10 @@ CACHED_ANSWERS = 65_536
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
 
-_MOVES = ("moves", "values", "simulations")
-"""Arrays of `GameArrays` in a record."""
-_ARRAYS = (*_MOVES, "full")
+_ARRAYS = ("moves", "values", "simulations", "full")
 """Arrays of `GameArrays` in a snapshot, in addition to the policies,
 of which it has only those of full searches.
 """
-
-_FACTS = ("game_id", "winner", "opening", "network_version", "would_resign", "may_resign")
-"""Fields of SLOT in a record."""
 
 _DONE: Future[None] = Future()
 _DONE.set_result(None)
@@ -94,7 +89,7 @@ class GamesSettings:
     seed: int
     swap: bool = False
     first_game: int = 0
-    """Number of the first game; it tells apart the games of several boards."""
+    """Number of the first game; games of several boards have different numbers."""
     groups: int = 1
     """Groups of the part's games that alternate:
     a call of the evaluator takes one of them, of `rows_of` games.
@@ -108,10 +103,9 @@ class GamesSettings:
         Raises:
             UsageError: they were another number of games.
         """
-        whole = {
-            name: np.concatenate([snapshot[name] for snapshot in snapshots])
-            for name in snapshots[0]
-        }
+        whole: Snapshot = {}
+        for name in snapshots[0]:
+            whole[name] = np.concatenate([snapshot[name] for snapshot in snapshots])
         count = len(whole["moves"])
         if count != self.games:
             raise UsageError(
@@ -171,7 +165,10 @@ class SelfPlayCounts:
         """Sum of the counts of several processes over `seconds`;
         the time inside the network is their mean.
         """
-        total = cls(*(sum(getattr(count, field.name) for count in counts) for field in fields(cls)))
+        total = cls()
+        for field in fields(cls):
+            values = [getattr(count, field.name) for count in counts]
+            setattr(total, field.name, sum(values))
         total.network_seconds /= len(counts)
         total.seconds = seconds
         return total
@@ -199,21 +196,20 @@ class SelfPlay(Guarded):
     """
 
     def __init__(self, settings: GamesSettings) -> None:
-        """The part of the games that `settings` says.
+        """The part of the games that `settings` describes.
 
-        With two or more groups the trees of one advance while the evaluator, in its own thread,
-        works for another. That helps if the evaluator leaves the processor idle.
+        With two or more groups the trees of one advance while the evaluator, in another
+        thread, works for another. That helps if the evaluator leaves the processor idle.
         """
         super().__init__()
-        size, groups, parts = settings.size, settings.groups, settings.parts
+        size = settings.size
+        groups = settings.groups
+        parts = settings.parts
         slots = slots_of(settings.games, settings.part, parts)
         check_search(settings.search)
         self.settings = settings
         self.games = len(slots)
-        self._of_all: dict[str, Any] = {
-            name: getattr(settings, name) for name in ("size", "swap", "seed")
-        }
-        self._of_all["search"] = json.dumps(asdict(settings.search), sort_keys=True)
+        self._search_text = json.dumps(asdict(settings.search), sort_keys=True)
         plies = actions = size * size + settings.swap
         self._geometry = geometry(size)
         self._rules = compiled_rules(settings.config, settings.search, settings.seed)
@@ -292,9 +288,13 @@ class SelfPlay(Guarded):
     def snapshot(self) -> Snapshot:
         """The games in progress as arrays for `restore`, without the searches under way."""
         state = self._state
-        slots = {f"slot.{name}": state.slot[name].copy() for name in SLOT.names or ()}
-        arrays = {name: getattr(state, name).copy() for name in _ARRAYS}
-        return slots | arrays | {"policies": state.policies[self._full].astype(np.float16)}
+        snapshot: Snapshot = {}
+        for name in SLOT.names or ():
+            snapshot[f"slot.{name}"] = state.slot[name].copy()
+        for name in _ARRAYS:
+            snapshot[name] = getattr(state, name).copy()
+        snapshot["policies"] = state.policies[self._full].astype(np.float16)
+        return snapshot
 
     @by_one_thread
     def restore(self, snapshot: Snapshot) -> None:
@@ -315,12 +315,12 @@ class SelfPlay(Guarded):
         """The moves of the games in progress that were searched in full, `[G, T]`."""
         return _targets(self._state.full, self._state.slot["ply"])
 
-    def _group(self, own: slice) -> _Group:
+    def _group(self, slots: slice) -> _Group:
         return _Group(
-            state=GameArrays._make(array[own] for array in self._state),
-            stones=Stones._make(array[own] for array in self._stones),
-            tree=Tree._make(array[own] for array in self._tree),
-            walk=empty_stones(own.stop - own.start, self.settings.size),
+            state=GameArrays._make(array[slots] for array in self._state),
+            stones=Stones._make(array[slots] for array in self._stones),
+            tree=Tree._make(array[slots] for array in self._tree),
+            walk=empty_stones(slots.stop - slots.start, self.settings.size),
             batch=empty_batch(self._rows, self.settings.size, self._tree.policy.shape[2]),
         )
 
@@ -336,10 +336,8 @@ class SelfPlay(Guarded):
 
     def _start(self, g: int, game_id: int, network_version: int) -> None:
         self._state.slot[g] = np.zeros((), SLOT)
-        self._state.slot[g]["game_id"], self._state.slot[g]["network_version"] = (
-            game_id,
-            network_version,
-        )
+        self._state.slot[g]["game_id"] = game_id
+        self._state.slot[g]["network_version"] = network_version
         start_game(self._state, self._stones, self._tree, g, self._rules, self._geometry)
 
     def _harvest(self, network_version: int) -> list[GameRecord]:
@@ -351,14 +349,26 @@ class SelfPlay(Guarded):
         return records
 
     def _record(self, g: int) -> GameRecord:
-        state, slot = self._state, self._state.slot[g]
-        of_moves = {name: getattr(state, name)[g, : slot["ply"]].copy() for name in _MOVES}
-        full = np.flatnonzero(state.full[g, : slot["ply"]])
+        state = self._state
+        slot = self._state.slot[g]
+        settings = self.settings
+        plies = slot["ply"]
+        full = np.flatnonzero(state.full[g, :plies])
         return GameRecord(
-            **{name: slot[name].item() for name in _FACTS},
-            **of_moves,
-            **self._of_all,
+            game_id=slot["game_id"].item(),
+            size=settings.size,
+            swap=settings.swap,
+            moves=state.moves[g, :plies].copy(),
+            winner=slot["winner"].item(),
             ending=Ending.CONNECTED if slot["state"] == CONNECTED else Ending.RESIGNED,
+            opening=slot["opening"].item(),
+            values=state.values[g, :plies].copy(),
+            simulations=state.simulations[g, :plies].copy(),
             policy_plies=full.astype(np.int16),
             policies=state.policies[g, full].astype(np.float16),
+            network_version=slot["network_version"].item(),
+            seed=settings.seed,
+            search=self._search_text,
+            would_resign=slot["would_resign"].item(),
+            may_resign=slot["may_resign"].item(),
         )

@@ -33,7 +33,7 @@ means of values may be off by rounding.
 """
 
 _LENGTHS = {"values": "moves", "simulations": "moves"}
-"""A column of lists -> the one whose lists are as long, unless its own are empty."""
+"""A column of lists -> the one whose lists are as long, unless they are empty."""
 
 
 Fault = tuple[str, str]
@@ -48,12 +48,13 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
     """
     faults: dict[int, Fault] = {}
 
-    def mark(wrong: NDArray[np.bool_], reason: str, said: str, values: Any = None) -> None:
+    def mark(wrong: NDArray[np.bool_], reason: str, message: str, values: Any = None) -> None:
         """Give this fault to the `wrong` rows without one;
-        `said` is formatted with the row's entry of `values`.
+        `message` is formatted with the row's entry of `values`.
         """
         for row in np.flatnonzero(wrong).tolist():
-            faults.setdefault(row, (reason, said if values is None else said.format(values[row])))
+            text = message if values is None else message.format(values[row])
+            faults.setdefault(row, (reason, text))
 
     def rows_with(name: str, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Rows with a `wrong` value in the lists of the column, `[R]`."""
@@ -85,7 +86,9 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
         elif name in lists:
             sound = (lists[name] >= least) & (lists[name] <= most)  # a NaN is not
             mark(rows_with(name, ~sound), name, f"{name}: each must be from {least:g} to {most:g}")
-    ending, opening, plies = plain["ending"].astype(str), plain["opening"], lengths["moves"]
+    ending = plain["ending"].astype(str)
+    opening = plain["opening"]
+    plies = lengths["moves"]
     mark(
         ~np.isin(ending, [str(one) for one in Ending]),
         "ending",
@@ -108,7 +111,8 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
             wrong = (lengths[name] != 0) & (lengths[name] != lengths[other])
             mark(wrong, name, f"{name}: must be as many as {other}, or none")
     if "policies" in lists:
-        kept, numbers = lists["policy_plies"], lengths["policies"]
+        kept = lists["policy_plies"]
+        numbers = lengths["policies"]
         outside = (kept < 0) | (kept >= plies[row_of["policy_plies"]])
         mark(rows_with("policy_plies", outside), "policies", "there is a policy of no move")
         wrong = numbers != lengths["policy_plies"] * (size**2 + plain["swap"])
@@ -153,13 +157,11 @@ def _filled(column: pa.Array) -> NDArray[Any]:
     False or 0 for an empty field; an empty float is a NaN.
     """
     if column.null_count and not pa.types.is_floating(column.type):
-        empty: Any = (
-            ""
-            if pa.types.is_string(column.type)
-            else False
-            if pa.types.is_boolean(column.type)
-            else 0
-        )
+        empty: Any = 0
+        if pa.types.is_string(column.type):
+            empty = ""
+        elif pa.types.is_boolean(column.type):
+            empty = False
         column = pc.fill_null(column, empty)
     filled: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return filled

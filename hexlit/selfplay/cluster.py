@@ -69,9 +69,11 @@ class SharePlayer:
         Clocks of hosts may differ, so it gets at most `seconds` instead of a deadline. Names of
         the games on a smaller board begin with its rows.
         """
-        settings, prefix = self._settings, ""
+        settings = self._settings
+        prefix = ""
         if size != settings.games.size:
-            settings, prefix = settings.with_board(size), f"{size}/"
+            settings = settings.with_board(size)
+            prefix = f"{size}/"
         if size not in self._hosts:
             self._hosts[size] = settings.make_host()
         games = SelfPlay(replace(settings.games, part=part))
@@ -159,7 +161,8 @@ class RayPool:
             raise UsageError(
                 f"selfplay.workers={parts}: the run was started with {len(snapshots)}; keep it to resume"
             )
-        self._games, self._latest = list(snapshots), None
+        self._games = list(snapshots)
+        self._latest = None
 
     def cpu_seconds(self) -> float:
         """See `SelfPlayer`: of the shares that are done, on any host."""
@@ -174,7 +177,8 @@ class RayPool:
 
     def _play(self, current: _Round, part: int) -> None:
         """Play a share; pass its games on once they are all here."""
-        request, settings = current.request, self._settings
+        request = current.request
+        settings = self._settings
         try:
             positions = share_of(request.positions, settings.games, part, settings.parts)
             seconds = None if request.deadline is None else request.deadline - time.monotonic()

@@ -28,10 +28,10 @@ class SelfPlayConfig(Settings, section="selfplay"):
     """Temperature of a first move searched in full:
     1 plays in proportion to the searched policy, 0 the best move.
     """
-    temperature_final: float = number(0.1, "[0, 1]")
-    """Final temperature, also used for moves not searched in full."""
     temperature_halflife: float = number(6.0, "(0, inf)", unit="plies")
-    """Half-life in plies of the difference to the final temperature."""
+    """Half-life in plies of the difference to 0.1, the final temperature,
+    which also holds for moves not searched in full.
+    """
     opening_share: float = number(0.5, "[0, 1]")
     """Share of games that start with uniformly random moves,
     so that unusual positions are learned too.
@@ -48,14 +48,9 @@ class SelfPlayConfig(Settings, section="selfplay"):
     as with a skew of 1.
     """
     resign_threshold: float = number(1.0, "(0, 1]")
-    """A player resigns when the searched value falls below
-    minus this for `resign_plies` of its moves; 1 = never.
-    """
-    resign_plies: int = number(2, "[1, inf)")
-    """Moves in a row that must look lost to a player before it resigns."""
-    resign_off_share: float = number(0.1, "[0, 1]")
-    """Share of games always played to the end.
-    They measure how often a resignation would have been wrong.
+    """A player resigns when the searched value falls below minus this for two of its moves in a
+    row; 1 = never. A tenth of the games is always played to the end: they measure how often a
+    resignation would have been wrong.
     """
     workers: int | None = number(None, "[0, inf)")
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main

@@ -80,15 +80,17 @@ def read_flat_games(
         # Whoever connects has made the last move.
         last = np.where(games["moves"].value_lengths().to_numpy() % 2, BLACK, WHITE)
         connected = pc.equal(games["ending"], str(Ending.CONNECTED)).to_numpy(zero_copy_only=False)
-        if refuted := int((connected & (games["winner"].to_numpy() != last)).sum()):
-            where = f"data.path={parts[0].parent}"
+        refuted = connected & (games["winner"].to_numpy() != last)
+        if refuted.any():
             raise UsageError(
-                f"{where}: {refuted} games have not their winner; see hexlit games verify"
+                f"data.path={parts[0].parent}: {int(refuted.sum())} games have not their winner; "
+                "see hexlit games verify"
             )
         games = without(
             games, pc.greater_equal(games["opening"], games["moves"].value_lengths()), NO_MOVE
         )
-        opening, first_ply = games["opening"].to_numpy(), _first_plies(games, size, swap)
+        opening = games["opening"].to_numpy()
+        first_ply = _first_plies(games, size, swap)
         left_out[OPENING] += int(opening.sum())
         left_out[BEFORE_SWAP] += int((first_ply - opening).sum())
         late = first_ply >= games["moves"].value_lengths().to_numpy()
@@ -120,14 +122,19 @@ def _first_plies(games: pa.RecordBatch, size: int, swap: bool) -> NDArray[np.int
 
     Without the rule the swap is no move, and the first stone of a swap game would be a poor target.
     A swap of sides is no move in a record either: the recorded answer to the first stone was played
-    after the swap. In an imported record `swap` says that a player swapped, in one of self-play
+    after the swap. In an imported record `swap` means that a player swapped, in one of self-play
     that the rule was on.
     """
-    second = pc.list_slice(games["moves"], 1, 2, return_fixed_size_list=True).flatten()
-    pieces = pc.fill_null(pc.equal(second, size**2), False).to_numpy(zero_copy_only=False)
+    second_moves = pc.list_slice(games["moves"], 1, 2, return_fixed_size_list=True).flatten()
+    is_swap_pieces = pc.fill_null(pc.equal(second_moves, size**2), False)
+    pieces = is_swap_pieces.to_numpy(zero_copy_only=False)
     imported = games["values"].value_lengths().to_numpy() == 0
-    sides = games["swap"].to_numpy(zero_copy_only=False) & imported & ~pieces
-    least = np.where(sides, 2, 0) if swap else np.where(pieces, 2, np.where(sides, 1, 0))
+    swapped = games["swap"].to_numpy(zero_copy_only=False)
+    sides = swapped & imported & ~pieces
+    if swap:
+        least = np.where(sides, 2, 0)
+    else:
+        least = np.where(pieces, 2, np.where(sides, 1, 0))
     first: NDArray[np.int64] = np.maximum(least, games["opening"].to_numpy())
     return first
 
@@ -173,7 +180,7 @@ class GamePositions:
 
         Left out, and counted in `left_out`: games on other boards; games that did not end, unless
         `claimed_results` takes the winner that their source claims; plies of an opening. A swap is
-        a target if `swap` says that the network knows the rule; otherwise a game begins at the
+        a target if `swap` is set: the network knows the rule; otherwise a game begins at the
         position after its swap. A swap of sides leaves no move, so it is never a target: with the
         rule such a game begins after the next move.
 
@@ -223,15 +230,21 @@ class GamePositions:
         return np.searchsorted(self.flat.first_row, rows, side="right") - 1
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
-        """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
+        """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` is set."""
         games = self.flat
         game = self.games_of(rows)
-        ply = (games.first_ply[game] + rows - games.first_row[game]).astype(np.int16)
-        histories = Histories(games.moves, games.first_move[game], ply, (ply == 1) & self.swap)
+        ply_in_row = rows - games.first_row[game]
+        ply = (games.first_ply[game] + ply_in_row).astype(np.int16)
+        first_move = games.first_move[game]
+        may_swap = (ply == 1) & self.swap
+        histories = Histories(games.moves, first_move, ply, may_swap)
         played = np.zeros((len(rows), self.actions), np.float32)
-        played[np.arange(len(rows)), games.moves[games.first_move[game] + ply]] = 1
-        value = np.where(ply % 2 == 0, games.winner[game], -games.winner[game]).astype(np.float32)
-        return Batch(*with_policy(histories, self.size, played, turned), value)
+        move = games.moves[first_move + ply]
+        played[np.arange(len(rows)), move] = 1
+        winner = games.winner[game]
+        value = np.where(ply % 2 == 0, winner, -winner).astype(np.float32)
+        planes, policy = with_policy(histories, self.size, played, turned)
+        return Batch(planes, policy, value)
 
 
 class GameRows(NamedTuple):
@@ -300,19 +313,21 @@ def split_games(
     """
     games = positions.flat
     table = geometry(positions.size)
-    starts, lengths = games.first_move[:-1], np.diff(games.first_move)
+    starts = games.first_move[:-1]
+    lengths = np.diff(games.first_move)
     together = lengths if by == "game" else np.minimum(lengths, opening_plies)
     validates = _draws(games.moves, starts, together, seed, SIDE, table) < share
     counts = np.diff(games.first_row)
     order = np.argsort(_draws(games.moves, starts, lengths, seed, CHOICE, table), kind="stable")
     chosen = np.zeros(positions.games, np.bool_)
     chosen[order[np.cumsum(counts[order]) <= most]] = True
-    sides = [np.flatnonzero(np.repeat(chosen & side, counts)) for side in (~validates, validates)]
-    for name, rows in zip(("training", "validation"), sides, strict=True):
+    train_rows = np.flatnonzero(np.repeat(chosen & ~validates, counts))
+    validation_rows = np.flatnonzero(np.repeat(chosen & validates, counts))
+    for name, rows in (("training", train_rows), ("validation", validation_rows)):
         if not len(rows):
             settings = f"data.split={by} data.validation_share={share}"
             raise UsageError(f"{settings}: none of {int(chosen.sum())} games is left for {name}")
-    return Split(*sides)
+    return Split(train_rows, validation_rows)
 
 
 @kernel
@@ -343,7 +358,7 @@ def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
     others wait.
 
     All files of `build` reach the disk before the folder gets its name. Remains of a killed build
-    go at the next one. Folders beside each other are built one after the other.
+    go at the next one. Folders next to each other are built one after the other.
     """
     with alone(folder.parent / ".lock"):
         if folder.exists():

@@ -97,7 +97,8 @@ class Overview:
 
     def as_json(self, most: int = 10) -> dict[str, Any]:
         """Plain values by name, with the `most` most frequent openings and players."""
-        counts, won = self.counts, self.counts["black_won"]
+        counts = self.counts
+        won = self.counts["black_won"]
         openings = [
             {
                 "board": size,
@@ -130,7 +131,7 @@ def swap_of(game: GameRecord) -> str:
     """`swap-pieces`, `swap-sides` or `none`."""
     if game.size**2 in game.moves[1:2]:
         return "swap-pieces"
-    # In self-play `swap` says that the rule was on, in an imported record that a player swapped.
+    # In self-play `swap` means that the rule was on, in an imported record that a player swapped.
     return "swap-sides" if game.swap and not len(game.values) else "none"
 
 
@@ -164,7 +165,7 @@ def format_for(target: Path, name: str | None = None) -> RecordFormat:
     """The format called `name`, or else the one for the suffix of `target`.
 
     Raises:
-        UsageError: there is no such format, or the name of the file does not tell it.
+        UsageError: there is no such format, or the name of the file does not show it.
     """
     if name is not None:
         check_word("format", name, FORMATS)
@@ -174,7 +175,7 @@ def format_for(target: Path, name: str | None = None) -> RecordFormat:
         return fitting[0]
     names = [form.name for form in fitting or FORMATS.values()]
     raise UsageError(
-        f"target={target}: its name does not tell the format; add format=NAME, {' or '.join(names)}"
+        f"target={target}: its name does not show the format; add format=NAME, {' or '.join(names)}"
     )
 
 
@@ -215,13 +216,13 @@ def _written(
         result.not_written.add(game.reason, str(game.place), game.said)
         return ""
     if recorded is None:
-        said = _as_said(game, form)
+        stated = _as_stated(game, form)
     # as its file states it, but with the result of the record, so that all files state the same one
     else:
         winner = -game.winner if begins(recorded) == WHITE else game.winner
-        said = replace(recorded, winner=winner, ending=game.ending)
+        stated = replace(recorded, winner=winner, ending=game.ending)
     try:
-        text = form.write(said)
+        text = form.write(stated)
         read = next(
             iter(form.read(text.splitlines(keepends=True), "")), RecordError("", "nothing is there")
         )
@@ -234,26 +235,27 @@ def _written(
         result.not_written.add(error.said, game.source, error.said)
         return ""
     result.written += 1
-    for one, other, names in ((game, back, _OF_A_RECORD), (said, read, _OF_A_FILE)):
+    for one, other, names in ((game, back, _OF_A_RECORD), (stated, read, _OF_A_FILE)):
         for name, what in names.items():
-            if (value := getattr(one, name)) != getattr(other, name):
+            value = getattr(one, name)
+            if value != getattr(other, name):
                 result.lost.add(what, game.source, str(value))
     if len(game.values) or len(game.policies):
         result.lost.add("searched values and policies", game.source)
     return text
 
 
-def _as_said(game: GameRecord, form: RecordFormat) -> RecordedGame:
+def _as_stated(game: GameRecord, form: RecordFormat) -> RecordedGame:
     """A stored game for a file; the swap of sides,
     which leaves no move, is written if `form` knows it.
     """
-    said = from_record(game)
-    if swap_of(game) != "swap-sides" or not said.moves:
-        return said
-    moves = (said.moves[0], RecordedMove(WHITE, SWAP_SIDES), *said.moves[1:])
-    swapped = replace(said, moves=moves, black=said.white, white=said.black)
+    stated = from_record(game)
+    if swap_of(game) != "swap-sides" or not stated.moves:
+        return stated
+    moves = (stated.moves[0], RecordedMove(WHITE, SWAP_SIDES), *stated.moves[1:])
+    swapped = replace(stated, moves=moves, black=stated.white, white=stated.black)
     try:
         form.write(swapped)
     except RecordError:
-        return said
+        return stated
     return swapped

@@ -25,9 +25,9 @@ from hexlit.selfplay.store import GameStore, part_files
 class Tally(dict[str, dict[str, Any]]):
     """Reason -> its `count`, and `place` and `said` (a sentence) of the first example."""
 
-    def add(self, reason: str, place: str, said: str = "") -> None:
+    def add(self, reason: str, place: str, message: str = "") -> None:
         """One more for `reason`."""
-        self.setdefault(reason, {"count": 0, "place": place, "said": said})["count"] += 1
+        self.setdefault(reason, {"count": 0, "place": place, "said": message})["count"] += 1
 
     @property
     def counts(self) -> dict[str, int]:
@@ -64,7 +64,7 @@ def game_identity(record: GameRecord, duplicates: Duplicates) -> tuple[int, bool
     this id.
 
     Under `symmetric` a game and the same turned by 180 degrees share the id of the form with the
-    smaller move numbers. Under `exact` each has its own; the smaller form has the symmetric id.
+    smaller move numbers. Under `exact` each has a separate one; the smaller form has the symmetric id.
     Under `keep` the game's place in its file is part of the id.
     """
     content = record.moves.astype(">i2").tobytes()
@@ -102,7 +102,7 @@ class ImportResult(Account):
     """Games that were not imported, and files of no known format."""
     noted: Tally = field(default_factory=Tally)
     """Remarks. Unfinished games are counted among `imported`, as `verify_games` counts them in the
-    store; games whose file says another winner, and duplicates with another result, among
+    store; games whose file names another winner, and duplicates with another result, among
     `read`.
     """
     in_store: int = 0
@@ -143,7 +143,8 @@ def import_games(
             import, or (with `stop_at_error`) a game cannot be read.
     """
     started = time.perf_counter()
-    result, batch = ImportResult(stopped="interrupted"), list[GameRecord]()
+    result = ImportResult(stopped="interrupted")
+    batch = list[GameRecord]()
     for file in reader.passed_over:
         result.dropped.add(file.reason, str(file.place), file.said)
     new: dict[int, tuple[bool, int, Ending]] = {}
@@ -240,11 +241,12 @@ class Verdict(Account):
     noted: Tally = field(default_factory=Tally)
     """Remarks that are no errors: duplicates, unfinished games."""
 
-    def add(self, reason: str, place: str, said: str, most: int) -> None:
+    def add(self, reason: str, place: str, message: str, most: int) -> None:
         """Count one more error; it is listed if it is among the first `most`."""
-        self.wrong.add(reason, place, said)
+        self.wrong.add(reason, place, message)
         if len(self.problems) < most:
-            self.problems.append({"reason": reason, "place": place, "said": said})
+            problem = {"reason": reason, "place": place, "said": message}
+            self.problems.append(problem)
 
     @property
     def fine(self) -> bool:
@@ -267,7 +269,10 @@ def verify_games(reader: GameReader, *, most: int = 20) -> Verdict:
             continue
         verdict.games += 1
         verdict.plies += len(game.moves)
-        problems = {"result": said} if (said := wrong_result(game)) else {}
+        problems = {}
+        error = wrong_result(game)
+        if error:
+            problems["result"] = error
         if reader.recorded is None:
             if (reader.file.parent, game.game_id) in ids:
                 problems["id twice"] = f"{game.game_id} is the id of a game before it"
@@ -276,8 +281,8 @@ def verify_games(reader: GameReader, *, most: int = 20) -> Verdict:
             problems["result"] = (
                 f"the file says another winner than {_NAMES[game.winner]} ({game.ending})"
             )
-        for reason, said in problems.items():
-            verdict.add(reason, game.source, said, most)
+        for reason, message in problems.items():
+            verdict.add(reason, game.source, message, most)
         if not problems:
             _note_unfinished(game, verdict.noted)
             key, turned = game_identity(game, Duplicates.SYMMETRIC)
@@ -292,7 +297,9 @@ def wrong_result(game: GameRecord) -> str:
     won_after = play_sequence(empty_stones(1, game.size), 0, game.moves, geometry(game.size))
     if won_after and won_after < len(game.moves):
         return f"{len(game.moves) - won_after} moves come after the connection"
-    winner = (BLACK if won_after % 2 else WHITE) if won_after else 0
+    winner = 0
+    if won_after:
+        winner = BLACK if won_after % 2 else WHITE
     if game.ending == Ending.CONNECTED or winner:
         if winner != game.winner or game.ending != Ending.CONNECTED:
             return f"{_NAMES[game.winner]} is said to have won ({game.ending}), but {_NAMES[winner]} has connected"

@@ -44,7 +44,7 @@ each holds half a gigabyte, and a small share of the games.
 
 LEARNERS_SHARE = 0.5
 """Share of a device's memory cap, if processes play on it, too. Training holds activations, play
-does not; but play has its own network, its batch and a CUDA graph.
+does not; but play has another network, a batch and a CUDA graph.
 """
 
 EVALUATION_SETTINGS = (
@@ -172,7 +172,7 @@ class HostMaker:
     batch: int
     hardware: DeviceProfile | AcceleratorConfig
     """The profile of this machine;
-    or the settings for one whose hardware is unknown, which finds its own profile.
+    or the settings for one whose hardware is unknown, which finds its profile.
     """
 
     def __call__(self) -> EvaluatorHost:
@@ -215,7 +215,7 @@ def remote_settings(accelerator: AcceleratorConfig, device: str, threads: int) -
     """The settings of `accelerator` that apply to evaluating on another machine's `device` with
     `threads` threads.
 
-    The memory cap applies to each process there whose device has a memory of its own.
+    The memory cap applies to each process there whose device has its memory.
     """
     same = {name: getattr(accelerator, name) for name in EVALUATION_SETTINGS}
     cap = None if device == "cpu" else accelerator.memory_cap
@@ -261,14 +261,14 @@ def make_players(
     """Start the player of this rank, for its part of `games`: on this machine, or on the cluster
     `ray`.
 
-    Each host of a cluster follows the settings `hardware` as far as it can.
+    Each host of a cluster follows the settings `hardware` where it can.
     """
     config = games.config
     rank = ranks()
     on_cluster = config.where == "ray"
     if on_cluster and rank.several:
         raise UsageError(
-            "selfplay.where=ray: training on several devices plays on its own machine, where=here"
+            "selfplay.where=ray: training on several devices plays on the training machine, where=here"
         )
     device_type = ray.device if on_cluster else profile.device.type
     placement = placement_of(config, device_type, profile.threads, rank.size)

@@ -1,11 +1,11 @@
 """Self-play, compiled: the step of one game when its search has ended.
 
-Every game runs its own searches at its own pace. When a search has used its budget, the move is
+Every game runs its searches at its pace. When a search has used its budget, the move is
 made and the next search begins at once. So no row of the evaluator's batch waits for the other
 games.
 """
 
-from typing import NamedTuple, get_type_hints
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,16 @@ from hexlit.selfplay.config import SelfPlayConfig
 
 PLAYING, CONNECTED, RESIGNED = 0, 1, 2
 """State of a game."""
+
+
+TEMPERATURE_FINAL = 0.1
+"""Final temperature, also used for moves not searched in full."""
+RESIGN_PLIES = 2
+"""Moves in a row that must look lost to a player before it resigns."""
+RESIGN_OFF_SHARE = 0.1
+"""Share of games always played to the end.
+They measure how often a resignation would have been wrong.
+"""
 
 
 class Rules(NamedTuple):
@@ -95,23 +105,35 @@ def compiled_rules(
     config: SelfPlayConfig, search: SearchConfig, seed: int, epoch: int = 0
 ) -> Rules:
     """The settings of `config` for games searched
-    as `search` says and begun after `epoch` epochs.
+    by `search` and begun after `epoch` epochs.
     """
-    own = vars(config) | ({"opening_skew": 1.0} if epoch < config.opening_skew_after else {})
-    settings = {
-        name: kind(own[name]) for name, kind in get_type_hints(Rules).items() if name in own
-    }
-    settings["fast_simulations"] = min(config.fast_simulations, search.simulations)
-    return Rules(seed=seed, full_simulations=search.simulations, **settings)
+    return Rules(
+        seed=seed,
+        full_simulations=search.simulations,
+        fast_simulations=min(config.fast_simulations, search.simulations),
+        full_share=float(config.full_share),
+        temperature=float(config.temperature),
+        temperature_final=TEMPERATURE_FINAL,
+        temperature_halflife=float(config.temperature_halflife),
+        opening_share=float(config.opening_share),
+        opening_plies=config.opening_plies,
+        opening_skew=1.0 if epoch < config.opening_skew_after else float(config.opening_skew),
+        resign_threshold=float(config.resign_threshold),
+        resign_plies=RESIGN_PLIES,
+        resign_off_share=RESIGN_OFF_SHARE,
+    )
 
 
 def empty_games(games: int, plies: int, actions: int) -> GameArrays:
     """Room for `games` games of up to `plies` moves."""
-    shapes = {"slot": (games,), "policies": (games, plies, actions), "row": (games, actions)}
-    kinds = {"slot": SLOT, "moves": np.int16, "simulations": np.int16, "full": np.bool_}
-    return GameArrays._make(
-        np.zeros(shapes.get(one, (games, plies)), kinds.get(one, np.float32))
-        for one in GameArrays._fields
+    return GameArrays(
+        slot=np.zeros(games, SLOT),
+        moves=np.zeros((games, plies), np.int16),
+        values=np.zeros((games, plies), np.float32),
+        simulations=np.zeros((games, plies), np.int16),
+        full=np.zeros((games, plies), np.bool_),
+        policies=np.zeros((games, plies, actions), np.float32),
+        row=np.zeros((games, actions), np.float32),
     )
 
 

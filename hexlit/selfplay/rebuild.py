@@ -2,6 +2,7 @@
 as input of a network: in the mover's frame, turned or not.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -36,7 +37,7 @@ class PositionSource(Protocol):
     """Numbered positions, rebuilt on demand."""
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
-        """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
+        """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` is set."""
 
 
 Batches = Sequence[NDArray[T]] | NDArray[T]
@@ -58,10 +59,13 @@ def drawn_part(random: Generator, positions: PositionSource, rows: Ints, ends: I
     each equally often up to one, cut into batches at `ends` `[steps]`.
     """
     draws = int(ends[-1])
-    rounds = [random.permutation(len(rows)) for _ in range(-(-draws // len(rows)))]
-    order = rows[np.concatenate([np.zeros(0, np.int64), *rounds])[:draws]]
+    rounds = [np.zeros(0, np.int64)]
+    for _ in range(math.ceil(draws / len(rows))):
+        rounds.append(random.permutation(len(rows)))
+    order = np.concatenate(rounds)[:draws]
     turned = random.random(draws) < 0.5
-    return Part(positions, np.split(order, ends[:-1]), np.split(turned, ends[:-1]))
+    inner_ends = ends[:-1]
+    return Part(positions, np.split(rows[order], inner_ends), np.split(turned, inner_ends))
 
 
 class Epoch:
@@ -88,14 +92,21 @@ class Epoch:
     def some(self, step: int, which: slice) -> Batch:
         """The positions `which` of batch number `step`; no others are rebuilt."""
         chosen = np.arange(self.size(step))[which]
-        drawn, first = [], 0
+        drawn = []
+        first = 0
         for positions, all_rows, all_turned in self._parts:
-            rows, turned = all_rows[step], all_turned[step]
-            own = chosen[(chosen >= first) & (chosen < first + len(rows))] - first
-            drawn.append(positions.batch(rows[own], turned[own]))
+            rows = all_rows[step]
+            turned = all_turned[step]
+            inside = (chosen >= first) & (chosen < first + len(rows))
+            which_rows = chosen[inside] - first
+            drawn.append(positions.batch(rows[which_rows], turned[which_rows]))
             first += len(rows)
-        return (
-            drawn[0] if len(drawn) == 1 else Batch(*map(np.concatenate, zip(*drawn, strict=True)))
+        if len(drawn) == 1:
+            return drawn[0]
+        return Batch(
+            planes=np.concatenate([batch.planes for batch in drawn]),
+            policy=np.concatenate([batch.policy for batch in drawn]),
+            value=np.concatenate([batch.value for batch in drawn]),
         )
 
 

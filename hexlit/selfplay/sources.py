@@ -17,11 +17,9 @@ from hexlit.selfplay.store import JOURNAL, read_rows
 GAMES_BETWEEN_REPORTS = 100
 
 SUMMARY = "import.json"
-"""Account of the imports, beside the parts of the store."""
+"""Account of the imports, next to the parts of the store."""
 
-SUFFIXES = {suffix for form in FORMATS.values() for suffix in form.suffixes} | {
-    Path(JOURNAL).suffix
-}
+SUFFIXES = {Path(JOURNAL).suffix}.union(*(form.suffixes for form in FORMATS.values()))
 
 
 def file_name(path: Path) -> str:
@@ -33,13 +31,12 @@ def file_name(path: Path) -> str:
 
 def _files_in(folder: Path) -> list[Path]:
     """The files of a folder by name, then those of its folders; hidden ones are left out."""
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name != SUMMARY]
-    shown = [
-        path
-        for path in files
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    ]
-    return sorted(shown, key=lambda path: (path.parent.parts, path.name))
+    files = []
+    for path in folder.rglob("*"):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and path.name != SUMMARY and not hidden:
+            files.append(path)
+    return sorted(files, key=lambda path: (path.parent.parts, path.name))
 
 
 def _is_stored(file: Path) -> bool:
@@ -50,7 +47,7 @@ class GameReader:
     """Reads the games of many files, and knows its position.
 
         for game in GameReader([Path("games")]):
-            ...  # a GameRecord, or a RecordError that says what is wrong and where
+            ...  # a GameRecord, or a RecordError with the error and its place
 
     Attributes:
         files: those at the paths, in reading order; of folders by name, and those of their folders.
@@ -71,7 +68,10 @@ class GameReader:
                 with one.
         """
         self.passed_over: list[RecordError] = []
-        self.files = list(dict.fromkeys(file for path in paths for file in self._files_at(path)))
+        files: dict[Path, None] = {}
+        for path in paths:
+            files |= dict.fromkeys(self._files_at(path))
+        self.files = list(files)
         self.size = sum(file.stat().st_size for file in self.files)
         self.position = 0
         self.games = 0
@@ -87,7 +87,8 @@ class GameReader:
                 f"source={path}: is neither a file nor a folder; write what it gives to a file first"
             )
         usable = []
-        for file in _files_in(path) if path.is_dir() else [path]:
+        files = _files_in(path) if path.is_dir() else [path]
+        for file in files:
             try:
                 if path.is_dir() and not (
                     file.suffix.lower() in SUFFIXES or file.match("part-*.parquet")
@@ -113,7 +114,8 @@ class GameReader:
         for file in self.files:
             before = self.position
             self.file = file
-            for game in self._stored(file) if _is_stored(file) else self._written(file):
+            games = self._stored(file) if _is_stored(file) else self._written(file)
+            for game in games:
                 self.games += 1
                 yield game
                 if self.games % GAMES_BETWEEN_REPORTS == 0:

@@ -1,6 +1,6 @@
 """Games on disk: Parquet, one row per game, the same schema for self-play and for imported games.
 
-`hexlit.selfplay.store` tells the meaning of the columns, and each file stores it, too.
+`hexlit.selfplay.store` describes the columns, and each file stores the descriptions, too.
 
 Games arrive in small batches. Each batch is appended at once to a journal (an Arrow stream), so
 that finished games survive any kill. `flush` turns the journal into a part file, written under a
@@ -93,7 +93,7 @@ DESCRIPTION = b"description"
 """Key of a description, in the metadata of a table and of each of its fields."""
 
 PART_SCHEMA = pa.schema(
-    [pa.field(name, kind, metadata={DESCRIPTION: said}) for name, (kind, said) in _COLUMNS.items()],
+    [pa.field(name, kind, metadata={DESCRIPTION: text}) for name, (kind, text) in _COLUMNS.items()],
     metadata={"hexlit": "games, version 5", DESCRIPTION: _ABOUT},
 )
 """The columns of a part file."""
@@ -118,13 +118,12 @@ JOURNAL = "journal.arrows"
 
 def to_table(records: Sequence[GameRecord], schema: pa.Schema = SCHEMA) -> pa.Table:
     """Table of SCHEMA or PART_SCHEMA with one row per record."""
-    columns: dict[str, list[Any]] = {
-        name: [getattr(record, name) for record in records]
-        for name in schema.names
-        if name != MOVES_TEXT
-    }
-    if MOVES_TEXT in schema.names:
-        columns[MOVES_TEXT] = [_moves_text(record) for record in records]
+    columns: dict[str, list[Any]] = {}
+    for name in schema.names:
+        if name == MOVES_TEXT:
+            columns[name] = [_moves_text(record) for record in records]
+        else:
+            columns[name] = [getattr(record, name) for record in records]
     columns["ending"] = [str(ending) for ending in columns["ending"]]
     columns["policies"] = [policies.ravel() for policies in columns["policies"]]
     return pa.table(columns, schema)
@@ -189,7 +188,9 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
         else:
             games.append(next(records))
     if is_journal:
-        written = {game_id for part in part_files(file.parent)[-1:] for game_id in _ids(part)}
+        written: set[int] = set()
+        for part in part_files(file.parent)[-1:]:
+            written.update(_ids(part))
         return [
             game for game in games if isinstance(game, RecordError) or game.game_id not in written
         ]
@@ -215,8 +216,8 @@ def checked_table(file: Path, columns: list[str] | None = None) -> pa.Table:
             are named.
     """
     table = read_table(file, columns)
-    for row, (_, said) in faults_of(table).items():
-        raise UsageError(f"{file}, row {row + 1}: {said}; hexlit games verify finds all")
+    for row, (_, message) in faults_of(table).items():
+        raise UsageError(f"{file}, row {row + 1}: {message}; hexlit games verify finds all")
     return table
 
 
@@ -241,9 +242,9 @@ def read_table(
             batch.validate(full=True)
         return pa.Table.from_batches(batches, SCHEMA)
     except (pa.ArrowException, OSError) as error:
-        said = str(error).partition("\n")[0] or type(error).__name__
+        message = str(error).partition("\n")[0] or type(error).__name__
         raise UsageError(
-            f"{file}: cannot be read ({said}); restore the file, or take it out of its folder"
+            f"{file}: cannot be read ({message}); restore the file, or take it out of its folder"
         ) from error
 
 
@@ -275,7 +276,9 @@ class GameStore(AbstractContextManager["GameStore"]):
         self._pending: list[GameRecord] = []
         with ExitStack() as failed:
             failed.callback(self._lock.close)
-            self._ids = {game_id for part in self.parts() for game_id in _ids(part)}
+            self._ids: set[int] = set()
+            for part in self.parts():
+                self._ids.update(_ids(part))
             for row in read_rows(self._journal):
                 if isinstance(row, RecordError):  # a machine that lost power
                     log.warning("%s; dropped", row)
@@ -343,7 +346,8 @@ class GameStore(AbstractContextManager["GameStore"]):
 
         The latest parts are read first, and only as many as needed.
         """
-        missing, games = set(ids), dict[int, GameRecord]()
+        missing = set(ids)
+        games = dict[int, GameRecord]()
         for part in reversed(self.parts()):
             if missing:
                 games |= {

@@ -85,12 +85,12 @@ class ReplayWindow:
         random = np.random.default_rng([seed, epoch])
         ends = np.arange(1, steps + 1) * batch
         ends_of_others = np.rint(ends * share).astype(np.int64)
-        own = drawn_part(random, self._index, np.arange(self._positions), ends - ends_of_others)
-        return (
-            Epoch(own)
-            if others is None
-            else Epoch(own, drawn_part(random, *others, ends_of_others))
-        )
+        all_rows = np.arange(self._positions)
+        part = drawn_part(random, self._index, all_rows, ends - ends_of_others)
+        if others is None:
+            return Epoch(part)
+        part_of_others = drawn_part(random, others.positions, others.rows, ends_of_others)
+        return Epoch(part, part_of_others)
 
 
 class _Index(NamedTuple):
@@ -124,7 +124,7 @@ class _Index(NamedTuple):
         )
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
-        """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
+        """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` is set."""
         of = self.histories
         histories = Histories(of.moves, of.first[rows], of.ply[rows], of.may_swap[rows])
         planes, policy = with_policy(

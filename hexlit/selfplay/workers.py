@@ -1,8 +1,8 @@
 """Players of self-play games: the interface of all of them, one in this process, and a pool of
 worker processes.
 
-Worker processes are started by spawn. Each plays games with its own numbers (and so random draws),
-and stops after its own share of positions. So the games of a run do not depend on timing.
+Worker processes are started by spawn. Each plays games with different numbers (and so random draws),
+and stops after its share of positions. So the games of a run do not depend on timing.
 """
 
 import contextlib
@@ -76,7 +76,7 @@ class PlayerSettings:
 
     def with_board(self, size: int) -> "PlayerSettings":
         """The settings of this player's games on boards of `size`;
-        the numbers of these games tell the boards apart.
+        the games of each board have different numbers.
         """
         games = replace(self.games, size=size, first_game=size * GAMES_OF_A_BOARD)
         return PlayerSettings(games, replace(self.make_host, size=size))  # type: ignore[type-var]  # a HostMaker
@@ -260,7 +260,8 @@ class WorkerPool:
                 message = self._receive(worker)
                 if isinstance(message, SelfPlayCounts):  # the worker's share is done
                     del playing[connection]
-                    records, counts[worker] = [], message
+                    records = []
+                    counts[worker] = message
                 else:
                     records, counts[worker] = message
                 request.on_games(records, SelfPlayCounts.total(counts, time.perf_counter() - start))

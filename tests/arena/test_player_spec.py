@@ -94,7 +94,7 @@ def test_a_checkpoint_that_says_nothing_has_the_common_number_of_simulations() -
         (["htp="], "write htp=SOURCE, a command line"),
         (["random depth=3"], "random has no setting 'depth': it has name"),
         (["rollouts simulations=many"], "simulations=many of rollouts: must be of type int"),
-        (["rollouts simulations=1 simulations=2"], "says a word twice"),
+        (["rollouts simulations=1 simulations=2"], "has a word twice"),
         (["checkpoint='a.ckpt"], "cannot be read: No closing quotation"),
         (["htp=mohex 'x"], "cannot be read: No closing quotation"),
         (["random", "random"], "two are named random; add name=NAME"),

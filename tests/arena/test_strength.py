@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hexlit.arena import strength
 from hexlit.arena.config import EvaluationConfig, ProofConfig
 from hexlit.arena.players import Judgement, SearchPlayer
 from hexlit.arena.positions import game_positions
@@ -191,9 +192,12 @@ def test_the_way_to_perfect_play_is_measured_at_50_elo_and_estimated_before() ->
 
 
 @pytest.mark.parametrize("size", [2, 9])
-def test_other_boards_are_measured_by_a_match_against_rollouts(size: int) -> None:
+def test_other_boards_are_measured_by_a_match_against_rollouts(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert size not in SOLVED_SIZES
-    config = EvaluationConfig(simulations=2, rollouts=1, match_pairs=1 if size == 2 else 2)
+    monkeypatch.setattr(strength, "MATCH_PAIRS", 1 if size == 2 else 2)
+    config = EvaluationConfig(simulations=2)
     figures = Strength(config, SearchConfig(), size=size, swap=False, batch=16).measure(
         UniformEvaluator(), final=True
     )

@@ -46,7 +46,7 @@ MISTAKES = [
     ),
     ("games import source=picture.png target=store", "formats are sgf"),
     ("games import source=damaged target=store", "part-000000.parquet: cannot be read"),
-    ("games export source=SGF target=x.pdf", "target=x.pdf: its name does not tell the format"),
+    ("games export source=SGF target=x.pdf", "target=x.pdf: its name does not show the format"),
     ("games export source=SGF target=x.sgf size=7", "no game fits"),
     ("games show source=SGF game=7", "game=7: 6 games are there"),
     ("games show source=SGF ply=17", "ply=17: the game has 16 moves"),

@@ -14,7 +14,7 @@ from tests.commands.tiny import TINY
 
 RATED = [
     *("accelerator.threads=1", "trainer.max_epochs=4", "evaluation.pool.every_epochs=2"),
-    *("evaluation.pool.pairs=3", "evaluation.rollouts=1"),
+    "evaluation.pool.pairs=3",
 ]
 
 

@@ -319,7 +319,7 @@ def test_memory_does_not_grow_in_a_long_run(tmp_path: Path) -> None:
 
 
 def test_a_run_with_swap_and_a_board_without_solved_positions(tmp_path: Path) -> None:
-    overrides = ["board=2", "swap=true", "trainer.max_epochs=1", "evaluation.rollouts=1"]
+    overrides = ["board=2", "swap=true", "trainer.max_epochs=1"]
     run = train(tmp_path, *overrides)
     assert "rollouts_share" in run.summary["strength"]  # type: ignore[operator]
     assert any(4 in record.moves for record in run.games.values())

@@ -17,6 +17,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.selfplay import actor as actor_module
+from hexlit.selfplay import play as play_module
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.play import sampled_action
@@ -26,9 +27,7 @@ from tests.selfplay.same_games import same
 FULL, FAST = 12, 4
 SEARCH = SearchConfig(simulations=FULL)
 PUCT = SearchConfig(algorithm="puct", simulations=FULL)
-PLAY = SelfPlayConfig(
-    fast_simulations=FAST, opening_plies=5, resign_threshold=0.6, resign_off_share=0.3
-)
+PLAY = SelfPlayConfig(fast_simulations=FAST, opening_plies=5, resign_threshold=0.6)
 
 
 class Digest:
@@ -242,15 +241,11 @@ def would_give_up(record: GameRecord, threshold: float, plies: int) -> int:
 
 @pytest.mark.parametrize(("threshold", "plies"), [(0.5, 1), (0.3, 2), (0.05, 3)])
 def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(
-    threshold: float, plies: int
+    threshold: float, plies: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = SelfPlayConfig(
-        fast_simulations=FAST,
-        resign_threshold=threshold,
-        resign_plies=plies,
-        resign_off_share=0.3,
-        opening_plies=3,
-    )
+    monkeypatch.setattr(play_module, "RESIGN_PLIES", plies)
+    monkeypatch.setattr(play_module, "RESIGN_OFF_SHARE", 0.3)
+    config = SelfPlayConfig(fast_simulations=FAST, resign_threshold=threshold, opening_plies=3)
     records, counts = collect(
         SelfPlay(GamesSettings(config, SEARCH, size=5, games=16, seed=2)), 2000, Leaning()
     )
@@ -282,14 +277,16 @@ def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(
     )
 
 
-def test_false_resignations_are_counted_where_the_evaluator_is_wrong() -> None:
+def test_false_resignations_are_counted_where_the_evaluator_is_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """White is told that it is lost, yet wins some of the games that it must continue."""
+    monkeypatch.setattr(play_module, "RESIGN_OFF_SHARE", 0.5)
     config = SelfPlayConfig(
         fast_simulations=2,
         full_share=1.0,
         opening_share=0.0,
         resign_threshold=0.8,
-        resign_off_share=0.5,
     )
     actor = SelfPlay(GamesSettings(config, SearchConfig(simulations=2), size=4, games=16, seed=1))
     records, counts = collect(actor, 1000, BlackIsHappy(0.9))
@@ -310,14 +307,16 @@ def greedy(temperature: float, halflife: float = 6.0) -> SelfPlayConfig:
         full_share=1.0,
         opening_share=0.0,
         temperature=temperature,
-        temperature_final=0.0,
         temperature_halflife=halflife,
         resign_threshold=1.0,
     )
 
 
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
-def test_temperature_zero_always_plays_the_best_move(search: SearchConfig) -> None:
+def test_temperature_zero_always_plays_the_best_move(
+    search: SearchConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(play_module, "TEMPERATURE_FINAL", 0.0)
     lines = {
         tuple(record.moves.tolist()) for record in play(config=greedy(0.0), search=search).values()
     }
@@ -328,7 +327,8 @@ def test_temperature_zero_always_plays_the_best_move(search: SearchConfig) -> No
     assert len(lines) > 10
 
 
-def test_temperature_falls_by_half_in_its_halflife() -> None:
+def test_temperature_falls_by_half_in_its_halflife(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play_module, "TEMPERATURE_FINAL", 0.0)
     records = play(config=greedy(1.0, halflife=0.01), positions=400)
     answers = {
         (int(record.moves[0]), tuple(record.moves[1:].tolist())) for record in records.values()

@@ -64,7 +64,8 @@ def parse_number(
 ) -> float:
     """A number of a `kind` in [least, most]; raises `UsageError` that calls it `name`."""
     with contextlib.suppress(ValueError):
-        if least <= (number := kind(text)) <= most:
+        number = kind(text)
+        if least <= number <= most:
             return number
     whole = "a whole number" if kind is int else "a number"
     raise UsageError(f"{name} {quoted(text)}: must be {whole} from {least:.9g} to {most:.9g}")
@@ -97,7 +98,8 @@ def clear_board(session: HtpSession) -> None:
 
 def play(session: HtpSession, colour_text: str, move_text: str) -> None:
     """Play a move of either colour, whoever is to move."""
-    colour, move = parse_colour(colour_text), parse_move(move_text, session.size)
+    colour = parse_colour(colour_text)
+    move = parse_move(move_text, session.size)
     position = session.position
     session.position = position.resign(colour) if move is None else position.play(colour, move)
 
@@ -208,7 +210,8 @@ def param_game(
         "solver_seconds": f"{settings.solver_seconds:g}",
     }
     if name is None:
-        return "\n".join(["", *(f"{name} {value}" for name, value in values.items())])
+        lines = [f"{name} {value}" for name, value in values.items()]
+        return "\n".join(["", *lines])
     if name not in values:
         raise UsageError(f"unknown parameter {quoted(name)}: there are {', '.join(values)}")
     if value is None:
@@ -225,14 +228,17 @@ def param_game(
 
 
 def network_policy(session: HtpSession, colour: str) -> str:
-    """The network's own probabilities of moves, in percent."""
-    policy, _ = session.thinker.look(session.undecided().cells, parse_colour(colour))
-    empty = np.flatnonzero(session.position.cells == 0)
-    return _pairs(session, {int(cell): f"{100 * policy[cell]:.1f}" for cell in empty})
+    """The network's probabilities of moves, in percent."""
+    cells = session.undecided().cells
+    policy, _ = session.thinker.look(cells, parse_colour(colour))
+    percentages = {}
+    for cell in np.flatnonzero(cells == 0).tolist():
+        percentages[cell] = f"{100 * policy[cell]:.1f}"
+    return _pairs(session, percentages)
 
 
 def network_map(session: HtpSession, colour: str) -> str:
-    """The network's own winning chance after each move,
+    """The network's winning chance after each move,
     in percent; on the empty board, its map of openings.
     """
     return _pairs(
@@ -252,14 +258,15 @@ def network_influence(session: HtpSession, colour: str) -> str:
 
 
 def network_value(session: HtpSession, colour: str) -> str:
-    """The network's own winning chance of the side to move."""
+    """The network's winning chance of the side to move."""
     _, value = session.thinker.look(session.undecided().cells, parse_colour(colour))
     return f"{(1 + value) / 2:.3f}"
 
 
 def _chances(session: HtpSession, colour_text: str) -> dict[int, float]:
     """Winning chance of the colour after each of its moves, by the network."""
-    position, colour = session.undecided(), parse_colour(colour_text)
+    position = session.undecided()
+    colour = parse_colour(colour_text)
     chances = {}
     for cell in np.flatnonzero(position.cells == 0):
         after = position.place(colour, int(cell))
@@ -314,7 +321,8 @@ def _visits(session: HtpSession) -> int:
 
 def _study(session: HtpSession, colour: str) -> tuple[int, float]:
     """Search the position, unless that has been done."""
-    cells, mover = session.undecided().cells, parse_colour(colour)
+    cells = session.undecided().cells
+    mover = parse_colour(colour)
     return session.thinker.study(
         cells, mover, simulations=session.simulations, until=session.interrupted
     )
@@ -371,8 +379,10 @@ def winner(session: HtpSession, colour: str) -> str:
 
 
 def _solved(session: HtpSession, colour_text: str) -> Solution:
-    colour, position = parse_colour(colour_text), session.undecided()
+    colour = parse_colour(colour_text)
+    position = session.undecided()
     if position.size > MAX_SIZE:
         raise UsageError(f"positions are solved on boards up to {MAX_SIZE}x{MAX_SIZE}")
-    seconds, nodes = session.settings.solver_seconds, session.settings.solver_nodes
+    seconds = session.settings.solver_seconds
+    nodes = session.settings.solver_nodes
     return session.solve(colour, seconds=seconds, nodes=nodes, interrupted=session.interrupted)

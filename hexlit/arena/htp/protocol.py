@@ -71,8 +71,13 @@ def format_reply(request: Request, text: str, *, success: bool) -> str:
     blank lines within `text` are dropped.
     """
     first, *others = text.split("\n")
-    lines = [first.rstrip(), *(line.rstrip() for line in others if line.strip())]
-    return f"{'=' if success else '?'}{request.id} " + "\n".join(lines) + "\n\n"
+    lines = [first.rstrip()]
+    for line in others:
+        if line.strip():
+            lines.append(line.rstrip())
+    sign = "=" if success else "?"
+    reply = "\n".join(lines)
+    return f"{sign}{request.id} {reply}\n\n"
 
 
 def quoted(text: str) -> str:
@@ -81,7 +86,7 @@ def quoted(text: str) -> str:
 
 
 class Incoming:
-    """Reads commands in its own thread, so that `# interrupt` is seen while the command before
+    """Reads commands in a separate thread, so that `# interrupt` is seen while the command before
     runs.
 
     Iterating gives the commands in turn with their numbers from 1, until the input ends.
@@ -121,16 +126,20 @@ class Incoming:
             text = decode(line)
             if is_interrupt(text):
                 self._interrupted = self._arrived
-            elif (request := parse_request(text)) is not None:
-                if self._write is not None and (known := known_answer(request)) is not None:
-                    with contextlib.suppress(
-                        BrokenPipeError
-                    ):  # the output is closed: the next answer will notice
+                continue
+            request = parse_request(text)
+            if request is None:
+                continue
+            if self._write is not None:
+                known = known_answer(request)
+                if known is not None:
+                    # Where the output is closed, the next answer will notice.
+                    with contextlib.suppress(BrokenPipeError):
                         self._write(format_reply(request, known, success=True))
                     continue
-                self._write = None
-                self._arrived += 1
-                self._waiting.put((self._arrived, request))
+            self._write = None
+            self._arrived += 1
+            self._waiting.put((self._arrived, request))
         self.end()
 
     def end(self) -> None:

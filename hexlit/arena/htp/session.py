@@ -68,7 +68,8 @@ class PlayerTime:
         """Subtract the time of a move."""
         if self.left is None:
             return
-        self.left, self.moves = max(0.0, self.left - seconds), max(0, self.moves - 1)
+        self.left = max(0.0, self.left - seconds)
+        self.moves = max(0, self.moves - 1)
 
     def __str__(self) -> str:
         """The seconds, or the words for no limit."""
@@ -185,7 +186,8 @@ class HtpSession:
         """Carry out `action` in the worker's thread with a thinker that is ready;
         returns its answer.
         """
-        size, swap = self.size, self.swap
+        size = self.size
+        swap = self.swap
 
         def act() -> str | None:
             if (self.thinker.size, self.thinker.swap) != (size, swap):
@@ -206,18 +208,15 @@ class HtpSession:
         level = LEVELS[self.level - 1] if self.level else {}
         if "temperature" in level:
             return self._drawn(colour, float(level["temperature"]))
-        limits = (
-            self.settings.seconds,
-            self.clocks[colour].budget(self.size**2 - self.position.stones),
-        )
-        seconds = min((limit for limit in limits if limit is not None), default=None)
-        until = (
-            self.interrupted
-            if seconds is None
-            else stop_at(time.monotonic() + seconds, self.interrupted)
-        )
-        if self.settings.solver and (proved := self._proved(colour, until)) is not None:
-            return proved
+        budget = self.clocks[colour].budget(self.size**2 - self.position.stones)
+        limits = [limit for limit in (self.settings.seconds, budget) if limit is not None]
+        until = self.interrupted
+        if limits:
+            until = stop_at(time.monotonic() + min(limits), self.interrupted)
+        if self.settings.solver:
+            proved = self._proved(colour, until)
+            if proved is not None:
+                return proved
         simulations = int(level.get("simulations", self.simulations))
         return self.thinker.choose(
             self.position.cells, colour, simulations=simulations, until=until
@@ -276,7 +275,7 @@ class HtpSession:
         return self.position
 
     def _prepare_early(self) -> None:
-        """An error is told by the first command that thinks, which prepares again."""
+        """An error is reported by the first command that thinks, which prepares again."""
         loaded = self.loading.result()
         size = loaded.board if self.known_position is None else self.known_position.size
         loaded.thinker.prepare(

@@ -48,7 +48,7 @@ class SelfPlayDataModule(HexDataModule):
     are part of the checkpoint, and a resumed run continues them. With the same seed on a CPU it
     plays the same games as the interrupted run would.
 
-    Processes of their own may play (`selfplay.ahead`). They play for the next epoch while the
+    Other processes may play (`selfplay.ahead`). They play for the next epoch while the
     network trains on this one's games. Their weights are those of the epoch's beginning: one epoch
     older than otherwise.
     """
@@ -60,7 +60,7 @@ class SelfPlayDataModule(HexDataModule):
         others: GameRows | None = None,
         players: Players | None = None,
     ) -> None:
-        """Games of `config` by `players`, by default its own, saved in the folder of `session`.
+        """Games of `config` by `players`, which it starts by default, saved in the folder of `session`.
 
         A share `data.mix_share` of every batch comes from `others`, recorded games; the number of
         batches stays.
@@ -110,7 +110,8 @@ class SelfPlayDataModule(HexDataModule):
         in proportion to the new positions.
         """
         assert self.trainer is not None
-        epoch, last = self.trainer.current_epoch, self.trainer.max_epochs or math.inf
+        epoch = self.trainer.current_epoch
+        last = self.trainer.max_epochs or math.inf
         if self.trainer.should_stop or epoch >= last:  # Lightning asks once more, and reads nothing
             batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
             return DataLoader(EpochDataset(batches, self.ranks), batch_size=None)
@@ -161,10 +162,12 @@ class SelfPlayDataModule(HexDataModule):
         self.rounds.close()
 
     def some_planes(self, count: int) -> np.ndarray[Any, Any]:
-        *_, (size, window) = self.windows.items()  # of the board of the run
+        size, window = list(self.windows.items())[-1]  # of the board of the run
         count = min(count, len(window))
-        epoch = window.epoch(batch=count, steps=1, seed=self.seed, epoch=0) if count else None
-        return blank_planes(0, size) if epoch is None else epoch[0].planes
+        if count == 0:
+            return blank_planes(0, size)
+        epoch = window.epoch(batch=count, steps=1, seed=self.seed, epoch=0)
+        return epoch[0].planes
 
     def some_games(self, count: int) -> list[GameRecord]:
         return self._records[-count:]
@@ -200,7 +203,8 @@ class SelfPlayDataModule(HexDataModule):
     def _play(self, epoch: int, phase: Phase) -> SelfPlayCounts:
         def show(counts: SelfPlayCounts) -> None:
             phase.counts = Counter({unit: getattr(counts, unit) for unit in UNITS})
-            phase.network_seconds, phase.work_seconds = counts.network_seconds, counts.seconds
+            phase.network_seconds = counts.network_seconds
+            phase.work_seconds = counts.seconds
             phase.advance(counts.positions)
 
         records, counts = self.rounds.play(self._weights(), epoch, show)
@@ -209,23 +213,23 @@ class SelfPlayDataModule(HexDataModule):
         self._behind = [epoch - record.network_version for record in records]
         self.totals = {name: total + getattr(counts, name) for name, total in self.totals.items()}
         self.evaluations[self.size] += counts.evaluations
-        self._latest, self._brier = counts, brier_score(records)
+        self._latest = counts
+        self._brier = brier_score(records)
         return counts
 
     def _take_games_again(self) -> None:
         """Fill the window of the run's board with all of its games, unless it has them."""
-        self._latest, self._behind = SelfPlayCounts(), []
+        self._latest = SelfPlayCounts()
+        self._behind = []
         *_, (self.size, window) = self.windows.items()
         if window.capacity < math.inf:
-            own = (
-                []
-                if self.store is None
-                else [record for record in self.store.records() if record.size == self.size]
-            )
+            records = []
+            if self.store is not None:
+                records = [record for record in self.store.records() if record.size == self.size]
             self.windows[self.size] = ReplayWindow(
                 self.size, window.swap, math.inf, window.search_value_share
             )
-            self.window.extend(broadcast(own))
+            self.window.extend(broadcast(records))
 
     def _weights(self) -> Weights:
         assert self.trainer is not None
@@ -235,6 +239,9 @@ class SelfPlayDataModule(HexDataModule):
         """The games in progress, the ids of those of the window,
         and the counts so far, as tensors and numbers.
         """
+        game_ids: list[int] = []
+        for window in self.windows.values():
+            game_ids += window.game_ids
         in_progress, begun = self.rounds.state()
         ahead = []
         if begun is not None:
@@ -243,9 +250,7 @@ class SelfPlayDataModule(HexDataModule):
         return {
             "in_progress": [as_tensors(part) for part in in_progress],
             "ahead": ahead,
-            "window": torch.tensor(
-                [game for one in self.windows.values() for game in one.game_ids], dtype=torch.int64
-            ),
+            "window": torch.tensor(game_ids, dtype=torch.int64),
             "boards": self.evaluations,
             **self.totals,
         }

@@ -18,7 +18,7 @@ from rich.console import Console
 from hexlit.accelerate.collectives import on_writer
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
-from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
+from hexlit.arena.players import PLAYOUTS, Player, RandomPlayer, SearchPlayer
 from hexlit.arena.ratings import NEARLY, RatingPool, macs_to_perfect
 from hexlit.hex.jit import use_threads
 from hexlit.hex.notation import format_moves
@@ -362,7 +362,7 @@ class RatingPhase(L.Callback):
             )
 
         self._own, other = network_player(), network_player()
-        rollouts = RolloutEvaluator(evaluation.rollouts, evaluation.seed)
+        rollouts = RolloutEvaluator(PLAYOUTS, evaluation.seed)
         fixed: dict[str, Player] = {"random": RandomPlayer(evaluation.seed)}
         fixed["rollouts"] = SearchPlayer(search, rollouts, swap=False, **board)
 
