@@ -25,6 +25,7 @@ from hexlit.tasks.run_config import RunConfig
 if TYPE_CHECKING:  # torch is imported only for a measurement
     from hexlit.accelerate.profile import DeviceProfile
     from hexlit.bench.measure import Report
+    from hexlit.training.task import Task
 
 register_schema("bench", BenchConfig)
 
@@ -148,10 +149,12 @@ def _of_task(settings: RunConfig, asked: BenchConfig) -> "Report":
     name, silent = settings.task, Console(quiet=True)
     entry = tasks.known_tasks()[name]
     display = TrainingProgress(1, title="", console=silent)
-    make = resolve_name(entry.make)
-    with task_trainee(
-        name, lambda: make(settings, silent, *entry.begin(settings)), display
-    ) as trainee:
+
+    def make() -> "Task":
+        task: Task = entry.make_task(settings, silent, entry.make_warmup(settings))
+        return task
+
+    with task_trainee(name, make, display) as trainee:
         outcome = measure_training(trainee, asked, profile)
     return Report(
         f"task {name}",

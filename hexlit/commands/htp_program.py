@@ -96,8 +96,8 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
     refuse_missing(settings)
     from hexlit.arena.htp.session import HtpSession, Loaded, serve
     from hexlit.arena.thinker import Thinker
-    from hexlit.commands.kernels import Compiling
     from hexlit.hex.jit import use_threads
+    from hexlit.tasks.hex.warmup import Compiling
 
     def load() -> Loaded:
         with closing(Compiling(["search"])) as kernels:  # beside the import of torch

@@ -22,7 +22,7 @@ from hexlit.arena.tournament import (
 )
 from hexlit.commands.command_line import as_json, track
 from hexlit.commands.composing import Composed
-from hexlit.commands.kernels import Compiling, of_players
+from hexlit.commands.kernels import of_players
 from hexlit.commands.players import PlayerFactory
 from hexlit.commands.report_files import games_of, write_beside
 from hexlit.commands.run_folder import resumable, settings_writer
@@ -34,6 +34,7 @@ from hexlit.reporting.match import match_page, ratings
 from hexlit.reporting.screen import Counting, Waiting
 from hexlit.reporting.text import as_rows, show
 from hexlit.tasks.hex.packaged import network_file
+from hexlit.tasks.hex.warmup import Compiling
 
 if TYPE_CHECKING:
     from hexlit.commands.match import MatchConfig

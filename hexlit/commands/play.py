@@ -59,9 +59,9 @@ def play(settings: PlayConfig) -> None:
     from hexlit.web.server import address, listen, serve
 
     listening = listen(settings)
-    from hexlit.commands.kernels import Compiling
     from hexlit.commands.play_players import get_ready, shared_by_all
     from hexlit.hex.jit import is_compiled
+    from hexlit.tasks.hex.warmup import Compiling
 
     shared = shared_by_all(settings)
     with closing(Compiling(["search"])) as kernels:

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from hexlit.commands.report_files import write_beside
@@ -33,8 +32,7 @@ def train_task(
     shows anything. At the end a report is written there, unless `settings` turn it off.
     """
     entry = known_tasks()[settings.task]
-    begun = entry.begin(settings)
-    status = getattr(begun[0], "status", str) if begun else str
+    warmup = entry.make_warmup(settings)
 
     from rich.console import Console
 
@@ -46,22 +44,22 @@ def train_task(
     title = f"hexlit train · {settings.name}"
     say = partial(console.print, soft_wrap=True, highlight=False, markup=False)
     with ExitStack() as stack:
-        for one in begun:
-            stack.callback(getattr(one, "close", lambda: None))
-        waiting = stack.enter_context(Waiting(title, "loading PyTorch", status, console=console))
+        stack.callback(warmup.close)
+        waiting = stack.enter_context(
+            Waiting(title, "loading PyTorch", warmup.status, console=console)
+        )
         from hexlit.accelerate.profile import build_profile
 
         profile = build_profile(
             settings.hardware, settings.device_defaults, shares_a_study=options.trial
         )
-        for one in begun:
-            getattr(one, "start", lambda profile: None)(profile)
+        warmup.start(profile)
         from hexlit.reporting.progress import TrainingProgress
         from hexlit.training.resuming import HasEndedError
         from hexlit.training.run import run
 
         waiting.what = "setting up"
-        task = resolve_name(entry.make)(settings, console, *begun)  # imports the task
+        task = entry.make_task(settings, console, warmup)
         stack.callback(task.close)
         tags = dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])
         options = replace(

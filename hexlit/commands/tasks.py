@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pkgutil import resolve_name
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.plugins import Plugins
@@ -15,6 +15,11 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hexlit.commands.application import register_schema
 from hexlit.errors import UsageError
 from hexlit.settings import TASK_GROUP, entry_points_of
+from hexlit.tasks.run_config import RunConfig
+from hexlit.tasks.warmup import Warmup
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 DEFAULT = "hex"
 
@@ -29,14 +34,10 @@ class TaskEntry:
     """
     make: str
     """Makes the task: `make(settings, console)`,
-    or `make(settings, console, begun)` with a `prelude`.
+    or `make(settings, console, warmup)` of a task with a `warmup`.
     """
-    prelude: str | None = None
-    """Starts long work before the import of torch: `begun = prelude(settings)`. If that has a
-    method `status()`, its few words are shown meanwhile; a method `start(profile)` is called before
-    the import of Lightning, and a method `close()` at the end, perhaps again after the task's
-    own.
-    """
+    warmup: str | None = None
+    """Its class derived from `hexlit.tasks.warmup.Warmup`, made by `warmup(settings)`."""
     predict: str | None = None
     """Applies a trained network to a file:
     `predict(checkpoint, source, target)`, all paths; returns text to print.
@@ -62,16 +63,26 @@ class TaskEntry:
     such as `mine.conf`: `task/NAME.yaml` and others.
     """
 
-    def begin(self, settings: Any) -> tuple[Any, ...]:
-        """Run the prelude; returns what `make` gets of it."""
-        return () if self.prelude is None else (resolve_name(self.prelude)(settings),)
+    def make_warmup(self, settings: RunConfig) -> Warmup:
+        """Start the work that needs no torch."""
+        if self.warmup is None:
+            return Warmup()
+        warmup: Warmup = resolve_name(self.warmup)(settings)
+        return warmup
+
+    def make_task(self, settings: RunConfig, console: "Console", warmup: Warmup) -> Any:
+        """Import and make the task, a `hexlit.training.task.Task`."""
+        make = resolve_name(self.make)
+        if self.warmup is None:
+            return make(settings, console)
+        return make(settings, console, warmup)
 
 
 TASKS = {
     "hex": TaskEntry(
         settings="hexlit.tasks.hex.config:HexTrainConfig",
         make="hexlit.commands.hex_task:make",
-        prelude="hexlit.commands.kernels:Beginning",
+        warmup="hexlit.tasks.hex.warmup:HexWarmup",
         evaluate="hexlit.commands.strength_run:evaluate",
         report="hexlit.tasks.hex.report:report_sections",
     ),

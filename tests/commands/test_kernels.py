@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from hexlit.cluster.lifeline import Child
-from hexlit.commands import kernels
-from hexlit.commands.kernels import Compiling
+from hexlit.commands.kernels import SETS
 from hexlit.hex import jit
 from hexlit.hex.jit import is_compiled, mark_compiled
+from hexlit.tasks.hex import warmup
+from hexlit.tasks.hex.warmup import Compiling
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def start_instead(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     monkeypatch.setattr(
-        kernels,
+        warmup,
         "Child",
         lambda _, **settings: Child([sys.executable, "-c", program], tied=False, **settings),
     )
@@ -108,3 +109,7 @@ def test_what_a_set_is_for_compiles_nothing_more(name: str, tmp_path: Path) -> N
         [sys.executable, "-c", f"import numpy as np\n{USES[name]}"], check=True, env=environment
     )
     assert set(tmp_path.rglob("*.nbc")) == before
+
+
+def test_every_set_has_a_purpose() -> None:
+    assert set(SETS) == set(warmup.PURPOSES)

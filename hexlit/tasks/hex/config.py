@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hexlit.arena.config import EvaluationConfig
 from hexlit.cluster.config import RayConfig
@@ -14,10 +13,6 @@ from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.settings import Settings, number, one_of
 from hexlit.tasks.hex.packaged import network_file
 from hexlit.tasks.run_config import RunConfig, check_there
-
-if TYPE_CHECKING:
-    from hexlit.accelerate.profile import DeviceProfile
-    from hexlit.selfplay.placement import Players
 
 
 @dataclass
@@ -156,16 +151,6 @@ class HexTrainConfig(RunConfig):
             check_there(Path(self.data.path))
         if self.init_from is not None and self.resume is None:
             network_file(self.init_from, "init_from")
-
-    def make_players(self, profile: "DeviceProfile") -> "Players":
-        """Start the players of this rank; imports what they need."""
-        from hexlit.selfplay.actor import GamesSettings
-        from hexlit.selfplay.placement import make_players
-
-        games = GamesSettings(
-            self.selfplay, self.search, self.board, self.selfplay.games, self.seed, self.swap
-        )
-        return make_players(games, self.net, profile, self.hardware, self.ray)
 
     @property
     def subject(self) -> str:

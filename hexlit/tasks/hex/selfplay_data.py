@@ -57,10 +57,10 @@ class SelfPlayDataModule(HexDataModule):
         self,
         config: HexTrainConfig,
         session: Session,
+        players: Players,
         others: GameRows | None = None,
-        players: Players | None = None,
     ) -> None:
-        """Games of `config` by `players`, which it starts by default, saved in the folder of `session`.
+        """Games of `config` by `players`, saved in the folder of `session`.
 
         A share `data.mix_share` of every batch comes from `others`, recorded games; the number of
         batches stays.
@@ -73,7 +73,7 @@ class SelfPlayDataModule(HexDataModule):
         self.profile = session.profile
         self.clock = session.clock
         self.ranks = ranks()
-        self.players = players or config.make_players(self.profile)
+        self.players = players
         self.memory_share = self.players.memory_share
         self.busy_beside = self.players.placement.workers if self.players.placement.ahead else 0
         self.store = GameStore(session.folder / "games") if self.ranks.writes else None

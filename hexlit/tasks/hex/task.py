@@ -45,6 +45,7 @@ from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.packaged import network_file
 from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
+from hexlit.tasks.hex.warmup import HexWarmup
 from hexlit.tasks.supervised import ShownTask
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.metric_names import Metric
@@ -52,7 +53,7 @@ from hexlit.tracking.tracked_run import Files
 from hexlit.training.checkpoints import check_same, save_whole
 from hexlit.training.evaluation import is_last
 from hexlit.training.loggers import checkpoint_files, wandb_rows
-from hexlit.training.phases import Phase, PhaseClock
+from hexlit.training.phases import Phase
 from hexlit.training.task import Evaluation, Session
 
 log = logging.getLogger(__name__)
@@ -76,35 +77,17 @@ IsDue = Callable[[L.Trainer], bool]
 """Whether the epoch that ends now is measured."""
 
 
-class StrengthAndKernels(Protocol):
-    """What measures the network, against the exact truth too, and compiles the kernels of the run.
+class StrengthMeasure(Protocol):
+    """Measures networks, against the exact truth too.
 
     It is given to the task, as code that learns must not reach the truth.
     """
 
-    players: Players | None
-    """Of self-play, if they have started."""
-
-    def begin(self, phase: Phase) -> None:
-        """Wait for the kernels of self-play; `phase` shows the progress."""
-
-    def set_up(self, profile: DeviceProfile) -> int:
-        """Get ready; returns the batch of the evaluators to measure."""
-
-    def least(self) -> Mapping[str, float] | None:
-        """Figures that prove a network when all are reached; None without such a proof."""
+    batch: int
+    """Positions per call of the evaluators to measure."""
 
     def measure(self, evaluator: Evaluator, *, final: bool) -> Mapping[str, Any]:
-        """Figures of the network behind `evaluator`; the `final` ones use their own positions."""
-
-    def callback(self, clock: PhaseClock, is_due: IsDue) -> L.Callback:
-        """Comes right before each evaluation."""
-
-    def summary(self) -> Mapping[str, float]:
-        """Seconds of compiling kernels: `first_seconds`, `beside_seconds`, `waited_seconds`."""
-
-    def close(self) -> None:
-        """End what still compiles."""
+        """Figures of the network behind `evaluator`; the `final` ones use other positions."""
 
 
 class HexTask(ShownTask):
@@ -129,13 +112,25 @@ class HexTask(ShownTask):
     data: HexDataModule
 
     def __init__(
-        self, config: HexTrainConfig, console: Console, strength: StrengthAndKernels
+        self,
+        config: HexTrainConfig,
+        console: Console,
+        warmup: HexWarmup,
+        make_strength: Callable[[DeviceProfile], StrengthMeasure],
+        least: Mapping[str, float] | None,
     ) -> None:
-        """Output goes to `console`."""
+        """Output goes to `console`.
+
+        The figures `least` of the strength prove a network when all are reached; None without such
+        a proof.
+        """
         super().__init__(config, console)
-        self._strength = strength
+        self._warmup = warmup
+        self._make_strength = make_strength
+        self._least = least
+        self._waited_seconds = 0.0
         self.rare = ["rating"] if config.evaluation.pool.every_epochs else []
-        self._closing: list[StrengthAndKernels | HexDataModule] = [strength]
+        self._closing: list[HexWarmup | HexDataModule] = [warmup]
 
     def set_up(self, session: Session) -> None:
         config, profile = self.config, session.profile
@@ -146,13 +141,17 @@ class HexTask(ShownTask):
         self.module = HexModule(config, profile)
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
-        self.data = make_data(config, session, self.console, self._strength.players)
+        self.data = make_data(config, session, self.console, self._warmup.players)
         self.module.busy_beside = self.data.busy_beside
         self._closing.append(self.data)
         profile.with_memory_share(self.data.memory_share).apply()
-        batch = self._strength.set_up(profile)
+        self._strength = self._make_strength(profile)
         self._host = EvaluatorHost(
-            config.net, size=config.board, swap=config.swap, batch=batch, profile=profile
+            config.net,
+            size=config.board,
+            swap=config.swap,
+            batch=self._strength.batch,
+            profile=profile,
         )
 
     def forward_flops(self) -> int:
@@ -175,21 +174,24 @@ class HexTask(ShownTask):
         check_same(folder, was, now)
 
     def prepare(self, phase: Phase) -> None:
-        self._strength.begin(phase)
+        self._warmup.first.wait(partial(_show_detail, phase))
         self.data.prepare()
 
     def evaluation(self) -> Evaluation:
-        config, least = self.config.evaluation, self._strength.least()
-        if config.proof.enabled and least is None:
+        config = self.config.evaluation
+        if config.proof.enabled and self._least is None:
             log.info(
                 "this run does all its epochs: without solved openings or evaluations, nothing can prove it"
             )
-        how = (
-            least,
+        begin_after = min(config.begin_after, self.config.trainer.max_epochs // 5)
+        return Evaluation(
+            "strength",
+            self._measure,
+            config.every_epochs,
+            self._least,
             config.proof.evaluations,
-            min(config.begin_after, self.config.trainer.max_epochs // 5),
+            begin_after,
         )
-        return Evaluation("strength", self._measure, config.every_epochs, *how)
 
     def _measure(self, final: bool) -> Mapping[str, Any]:
         evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
@@ -207,7 +209,16 @@ class HexTask(ShownTask):
 
     def before_evaluation(self, is_due: IsDue) -> list[L.Callback]:
         self._is_due = is_due
-        return [self._strength.callback(self.session.clock, is_due)]
+        return [LambdaCallback(on_train_epoch_end=self._wait_for_kernels)]
+
+    def _wait_for_kernels(self, trainer: L.Trainer, module: L.LightningModule) -> None:
+        """Before an evaluation, wait for its kernels, as the phase `compiling`."""
+        kernels = self._warmup.later
+        if not kernels.running or not self._is_due(trainer):
+            return
+        with self.session.clock.phase("compiling", trainer.current_epoch) as phase:
+            kernels.wait(partial(_show_detail, phase))
+            self._waited_seconds = phase.wall_seconds
 
     def callbacks(self) -> list[L.Callback]:
         rated = self.config.evaluation.pool.every_epochs
@@ -303,11 +314,12 @@ class HexTask(ShownTask):
         return {"precision": {"format": name, **asdict(agreement)}}
 
     def summary(self) -> Mapping[str, Any]:
-        return {
-            "board": self.config.board,
-            **self.data.summary(),
-            "kernels": self._strength.summary(),
+        kernels = {
+            "first_seconds": self._warmup.first.seconds,
+            "beside_seconds": self._warmup.later.seconds,
+            "waited_seconds": self._waited_seconds,
         }
+        return {"board": self.config.board, **self.data.summary(), "kernels": kernels}
 
     def engine(self) -> str:
         if self.config.data.source != GAMES:
@@ -337,7 +349,13 @@ def make_data(
         if trains_on_games:
             return recorded
         others = recorded.training
-    return SelfPlayDataModule(config, session, others, players)
+    assert players is not None
+    return SelfPlayDataModule(config, session, players, others)
+
+
+def _show_detail(phase: Phase, detail: str) -> None:
+    phase.detail = detail
+    phase.advance(0)
 
 
 class RatingPhase(L.Callback):

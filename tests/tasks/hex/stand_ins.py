@@ -10,6 +10,9 @@ import pytest
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.tasks.hex import packaged
 from hexlit.tasks.hex.checkpoint import write_safetensors
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
+from hexlit.tasks.hex.warmup import start_players
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Session
 from tests.nets.test_evaluator import trained_like
@@ -41,3 +44,8 @@ def session_in(folder: Path, profile: DeviceProfile, clock: PhaseClock | None = 
     return Session(
         folder, profile, clock or PhaseClock(None), shown, first_epoch=0, trial=False, deadline=None
     )
+
+
+def selfplay_data(config: HexTrainConfig, session: Session) -> SelfPlayDataModule:
+    """The data of a run whose players have just started."""
+    return SelfPlayDataModule(config, session, start_players(config, session.profile))

@@ -24,7 +24,7 @@ from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.phases import PhaseClock
 from tests.cluster.fake_ray import stand_in
 from tests.selfplay.hosts import AnyHost
-from tests.tasks.hex.stand_ins import session_in
+from tests.tasks.hex.stand_ins import selfplay_data, session_in
 from tests.tasks.hex.test_selfplay_data import profile_of, recipe
 
 SMALL = [
@@ -95,7 +95,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
     cards(4 if device == "4 cuda" else 1, monkeypatch)
     config = recipe(kind, *overrides)
     made = profile_of(config, kind, monkeypatch)
-    data = SelfPlayDataModule(config, session_in(tmp_path, made))
+    data = selfplay_data(config, session_in(tmp_path, made))
     stub: Any = data.players.player
     makers: list[HostMaker] = [place.make_host for place in stub.places]
     assert [str(maker.hardware.device) for maker in makers] == devices
@@ -123,7 +123,7 @@ def test_every_rank_plays_on_the_card_that_it_trains_on(
     monkeypatch.setattr(
         profile, "choose_device", lambda name, rank, **how: torch.device("cuda", rank)
     )
-    data = SelfPlayDataModule(config, session_in(tmp_path, profile.build_profile(config.hardware)))
+    data = selfplay_data(config, session_in(tmp_path, profile.build_profile(config.hardware)))
     stub: Any = data.players.player
     assert [str(place.make_host.hardware.device) for place in stub.places] == [f"cuda:{rank}"]
     assert data.ranks.part(4) == slice(rank, None, 2)
@@ -155,9 +155,7 @@ class Session:
 def session(folder: Path, *overrides: str) -> Session:
     clock = PhaseClock(folder / "phases.csv", units=UNITS)
     config = recipe("cpu", *SMALL, *overrides)
-    data = SelfPlayDataModule(
-        config, session_in(folder, profile.build_profile(config.hardware), clock)
-    )
+    data = selfplay_data(config, session_in(folder, profile.build_profile(config.hardware), clock))
     return Session(data, clock)
 
 

@@ -20,9 +20,8 @@ from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
 from hexlit.selfplay.placement import placement_of
 from hexlit.tasks.hex.config import HexTrainConfig
-from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.optimizer import scaled_lr
-from tests.tasks.hex.stand_ins import session_in
+from tests.tasks.hex.stand_ins import selfplay_data, session_in
 
 DEVICES = {"cpu": "cpu", "cuda": "cuda:0", "mps": "mps"}
 EXPERIMENTS = ("quick", "hex5", "hex6", "hex7", "hex9", "hex11")
@@ -116,7 +115,7 @@ def test_games_meet_as_many_networks_on_every_device(
             config, selfplay=replace(config.selfplay, positions=120, games=40, workers=workers)
         )
         made = profile_of(config, device, monkeypatch)
-        data = SelfPlayDataModule(config, session_in(tmp_path / device, made))
+        data = selfplay_data(config, session_in(tmp_path / device, made))
         actors = data.players.player.actors  # type: ignore[attr-defined]
         assert sum(actor.games for actor in actors) == 40
         met[device] = networks_met(actors, 120)
@@ -139,7 +138,7 @@ def test_the_settings_of_the_data_reach_the_windows_of_all_boards(
     )
     given = ["board=4", "selfplay.smaller_boards=[3]", "selfplay.games=4", "search.simulations=2"]
     config = recipe("cpu", *given, "data.window=77", "data.search_value_share=0.6")
-    data = SelfPlayDataModule(config, session_in(tmp_path, build_profile(config.hardware)))
+    data = selfplay_data(config, session_in(tmp_path, build_profile(config.hardware)))
     found = {
         size: (window.size, window.capacity, window.search_value_share)
         for size, window in data.windows.items()
