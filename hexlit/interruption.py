@@ -8,12 +8,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-TOLD = "what is kept, and how to go on, was printed"
-"""Note on an interruption that the user has been told about."""
+RESUME_HINT_PRINTED = "what is kept, and how to go on, was printed"
+"""Note on an interruption after the two lines of `prints_resume_hint`."""
 
 
 @contextmanager
-def says_how_to_continue(command: str, kept: str, again: str) -> Iterator[None]:
+def prints_resume_hint(command: str, kept: str, again: str) -> Iterator[None]:
     """In the block SIGTERM acts as Ctrl-C. Either prints two lines to the error stream.
 
     Args:
@@ -26,13 +26,13 @@ def says_how_to_continue(command: str, kept: str, again: str) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as stop:
-        if is_interruption(stop) and TOLD not in getattr(stop, "__notes__", ()):
+        if is_interruption(stop) and RESUME_HINT_PRINTED not in getattr(stop, "__notes__", ()):
             print(
                 f"\n{command}: interrupted; {kept}\nTo continue: {again}",
                 file=sys.stderr,
                 flush=True,
             )
-            stop.add_note(TOLD)
+            stop.add_note(RESUME_HINT_PRINTED)
         raise
     finally:
         if main:

@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 
 LOCK = ".lock"
 
-SAID_AFTER = 2.0
-"""Seconds of waiting before a line says so."""
+WARN_AFTER = 2.0
+"""Seconds of waiting before a warning."""
 
 
 def hold(file: IO[Any]) -> bool:
@@ -46,7 +46,7 @@ def wait_to_hold(file: IO[Any]) -> None:
     """
     if hold(file):
         return
-    warning = threading.Timer(SAID_AFTER, _warn_of_waiting, [file.name])
+    warning = threading.Timer(WARN_AFTER, _warn_of_waiting, [file.name])
     warning.daemon = True
     warning.start()
     try:

@@ -13,7 +13,7 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from hexlit.cli import main
-from hexlit.interruption import says_how_to_continue
+from hexlit.interruption import prints_resume_hint
 
 Captured = pytest.CaptureFixture[str]
 
@@ -37,7 +37,7 @@ def test_it_says_what_is_kept_and_what_goes_on(ends: Callable[[], None], capsys:
     before = signal.getsignal(signal.SIGTERM)
     with (
         pytest.raises(KeyboardInterrupt),
-        says_how_to_continue("hexlit x", "it is in y", "hexlit x y"),
+        prints_resume_hint("hexlit x", "it is in y", "hexlit x y"),
     ):
         ends()
     assert (
@@ -52,7 +52,7 @@ def test_what_lightning_makes_of_ctrl_c_is_told_too_and_other_ends_are_not(
     stop = SystemExit(1)
     stop.__context__ = KeyboardInterrupt()
     for end, said in ((stop, True), (SystemExit(1), False), (ValueError(), False)):
-        with pytest.raises(type(end)), says_how_to_continue("hexlit x", "kept", "again"):
+        with pytest.raises(type(end)), prints_resume_hint("hexlit x", "kept", "again"):
             raise end
         assert ("To continue: again" in capsys.readouterr().err) == said
 

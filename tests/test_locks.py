@@ -66,7 +66,7 @@ def test_a_wait_is_said_once_and_ends_with_the_holder(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Also for a holder that was stopped by Ctrl-Z: only the advised signal ends it."""
-    monkeypatch.setattr(locks, "SAID_AFTER", 0.01)
+    monkeypatch.setattr(locks, "WARN_AFTER", 0.01)
     holder.send_signal(signal.SIGSTOP)
     waiter = threading.Thread(target=take, args=[lock])
     waiter.start()

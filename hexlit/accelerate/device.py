@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from hexlit.accelerate.config import DEVICES
-from hexlit.accelerate.memory import says_out_of_memory
+from hexlit.accelerate.memory import is_oom_message
 from hexlit.errors import UsageError
 from hexlit.settings import check_word
 
@@ -52,7 +52,7 @@ def choose_device(
         raise UsageError(
             f"accelerator.device={name}: {reason}; check its driver or use accelerator.device=cpu"
         )
-    if shares_a_study and says_out_of_memory(failure):
+    if shares_a_study and is_oom_message(failure):
         raise UsageError(
             f"accelerator.device=auto: {device} has no memory left for this trial ({failure})"
         )

@@ -43,7 +43,7 @@ class Events:
         return [start.elapsed_time(end) / 1000 for start, end in pairwise(events)]
 
 
-def on_its_way(value: Tensor) -> Callable[[], float]:
+def async_item(value: Tensor) -> Callable[[], float]:
     """The number in a tensor of one element, on its way to the host; calling the result waits for
     its arrival.
 

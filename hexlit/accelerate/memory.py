@@ -34,11 +34,11 @@ def is_out_of_memory(error: BaseException) -> bool:
     mps or the host is out of memory; each has its own message.
     """
     return isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError) and says_out_of_memory(str(error))
+        isinstance(error, RuntimeError) and is_oom_message(str(error))
     )
 
 
-def says_out_of_memory(message: str) -> bool:
+def is_oom_message(message: str) -> bool:
     """Whether the `message` of an error is one about missing memory."""
     return any(words in message.lower() for words in _OUT_OF_MEMORY)
 

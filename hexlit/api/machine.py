@@ -9,7 +9,7 @@ from hexlit.commands.application import typed
 from hexlit.commands.bench import OWN_KEYS, measured
 from hexlit.commands.composing import settings_apart
 from hexlit.commands.in_process import settings_of, untouched_process
-from hexlit.commands.manual.taken import of_train
+from hexlit.commands.manual.taken import is_for_train
 from hexlit.commands.tasks import register
 from hexlit.commands.train import whole_arguments
 from hexlit.reporting.bench import bench_page
@@ -142,7 +142,7 @@ def measure(*arguments: str, **settings: Any) -> Bench:
     """
     with untouched_process():
         argv = overrides(arguments, settings)
-        if not of_train(argv):
+        if not is_for_train(argv):
             return Bench(
                 measured(
                     settings_of("bench", [one for one in argv if one != "task=hex"], BenchConfig)

@@ -53,7 +53,7 @@ Prepare = Callable[[Arguments], Arguments]
 """Rewrites the arguments before Hydra sees them; may raise `UsageError`."""
 
 FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
-_OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
+_SYSTEM_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
 """Errors of the system that are no bugs of the program, even where they name no file."""
 
 
@@ -115,7 +115,7 @@ def run_beside(
     """
     asked: list[Any] = []
 
-    def taken_apart(argv: Arguments) -> Arguments:
+    def split_arguments(argv: Arguments) -> Arguments:
         config, rest = composing.settings_apart(argv, own[2], own[0])
         if not any(argument.startswith("-") for argument in rest):  # --cfg needs none
             asked.append(typed(config, own[1]))
@@ -125,7 +125,7 @@ def run_beside(
         lambda composed: task(asked[0], typed(composed.config, schema)),
         config_name,
         argv,
-        prepare=taken_apart,
+        prepare=split_arguments,
     )
 
 
@@ -372,7 +372,7 @@ def machine_error(error: BaseException | None) -> UsageError | None:
     while error is not None:
         if isinstance(error, OSError):
             of_file = error.filename is not None and not error_of_foreign_code(error)
-            if of_file or error.errno in _OF_THE_MACHINE:
+            if of_file or error.errno in _SYSTEM_ERRNOS:
                 return UsageError(
                     f"{_place_of(error)[:100]}: cannot be read or written ({error.strerror})"
                 )

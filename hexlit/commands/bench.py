@@ -17,7 +17,7 @@ from hexlit.commands import tasks
 from hexlit.commands.application import register_schema, run, run_beside, typed
 from hexlit.commands.command_line import as_json, print_results
 from hexlit.commands.early_checks import refuse_missing
-from hexlit.commands.manual.taken import of_train
+from hexlit.commands.manual.taken import is_for_train
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.run_config import RunConfig
@@ -45,7 +45,7 @@ OWN_KEYS = (
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    if of_train(argv):
+    if is_for_train(argv):
         tasks.register(argv)
         return run_beside(bench, RunConfig, "bench_task", argv, ("bench", BenchConfig, OWN_KEYS))
     own = [argument for argument in argv if argument != "task=hex"]
@@ -89,17 +89,17 @@ def measured(
 
     quiet_lightning()
     if recipe is None:
-        return _of_hex(asked, say)
+        return _bench_hex(asked, say)
     if isinstance(recipe, HexTrainConfig):
         own = {
             name: getattr(recipe, name)
             for name in ("board", "net", "search", "selfplay", "optimizer", "trainer")
         }
-        return _of_hex(replace(asked, accelerator=recipe.hardware, **own), say)
-    return _of_task(recipe, asked)
+        return _bench_hex(replace(asked, accelerator=recipe.hardware, **own), say)
+    return _bench_task(recipe, asked)
 
 
-def _of_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
+def _bench_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
     import torch
 
     from hexlit.bench.measure import Report, Subject
@@ -126,7 +126,7 @@ def _of_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
     return report
 
 
-def _of_task(settings: RunConfig, asked: BenchConfig) -> "Report":
+def _bench_task(settings: RunConfig, asked: BenchConfig) -> "Report":
     """Training steps of another task."""
     if asked.what != "train":
         raise UsageError(

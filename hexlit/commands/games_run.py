@@ -28,7 +28,7 @@ from hexlit.hex.records.formats import format_of
 from hexlit.hex.records.game import RecordError
 from hexlit.hex.records.variations import Variation, read_variations
 from hexlit.hex.solver.bitboard import MAX_SIZE
-from hexlit.interruption import says_how_to_continue
+from hexlit.interruption import prints_resume_hint
 from hexlit.reporting.board import ShownGame, draw_game, result_of
 from hexlit.reporting.board_svg import game_svg
 from hexlit.reporting.games import (
@@ -74,7 +74,7 @@ def games(settings: "GamesConfig", composed: Composed) -> bool:
         f"the games read are kept in {settings.target}",
     )
     told = (
-        says_how_to_continue("hexlit games", kept, again)
+        prints_resume_hint("hexlit games", kept, again)
         if settings.action == "import"
         else nullcontext()
     )

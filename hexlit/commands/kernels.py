@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from hexlit.arena.player_spec import PlayerSpec
 
 
-def of_players(specs: "Iterable[PlayerSpec]") -> list[str]:
+def player_kernels(specs: "Iterable[PlayerSpec]") -> list[str]:
     """The sets of kernels that players call."""
-    return sorted({name for spec in specs for name in SETS_OF.get(spec.kind, ())})
+    return sorted({name for spec in specs for name in PLAYER_SETS.get(spec.kind, ())})
 
 
 def compile_selfplay() -> None:
@@ -100,7 +100,7 @@ SETS: dict[str, Callable[..., None]] = {
 }
 """Name of a set of kernels (see `hexlit.tasks.hex.warmup.PURPOSES`) -> what compiles it."""
 
-SETS_OF = {
+PLAYER_SETS = {
     "checkpoint": ("search",),
     "rollouts": ("search", "rollouts"),
     "two_distance": ("two_distance",),

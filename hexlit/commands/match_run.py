@@ -22,7 +22,7 @@ from hexlit.arena.tournament import (
 )
 from hexlit.commands.command_line import as_json, track
 from hexlit.commands.composing import Composed
-from hexlit.commands.kernels import of_players
+from hexlit.commands.kernels import player_kernels
 from hexlit.commands.players import PlayerFactory
 from hexlit.commands.report_files import games_of, write_beside
 from hexlit.commands.run_folder import resumable, settings_writer
@@ -92,7 +92,7 @@ def play(
     )
     title = f"hexlit match · {len(specs)} players"
     with (
-        closing(Compiling(of_players(specs))) as kernels,
+        closing(Compiling(player_kernels(specs))) as kernels,
         Waiting(title, loading, kernels.status, console=console),
     ):
         tournament = set_up(config, specs, folder)

@@ -1,50 +1,14 @@
 """`hexlit play`: a board to play and study on, in the browser; or a game on the terminal."""
 
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import Any
 
-from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.arena.player_spec import LEVELS
 from hexlit.commands.application import command
-from hexlit.search.config import BOARDS
-from hexlit.settings import number, one_of, require
+from hexlit.settings import require
 from hexlit.tasks.hex.packaged import fitting_network, packaged_by_board
-from hexlit.web.config import NETWORK, WITHOUT_NETWORK, WebSettings
+from hexlit.web.config import NETWORK, WITHOUT_NETWORK, PlayConfig
 
 NEEDED = ("fastapi", "pydantic", "uvicorn", "websockets")
 """Packages of the extra `web`."""
-
-
-@dataclass
-class PlayConfig(WebSettings):
-    """Settings of `hexlit play`."""
-
-    checkpoint: str | None = None
-    """First player on offer: a checkpoint, the folder of its run, or a packaged network such as
-    `hexlit:small`. Null: the packaged network that fits the board.
-    """
-    level: int | None = number(None, f"[1, {len(LEVELS)}]")
-    """Level of the first player on offer, from 1,
-    for beginners, on. Null: the network as strong as it is.
-    """
-    players: list[Any] = field(default_factory=list)
-    """Further players, in the notation of `hexlit match`."""
-    board: int | None = number(None, BOARDS)
-    """Rows of the first board. Null: the board of `checkpoint`, or 11."""
-    terminal: bool = False
-    """Whether to play on the terminal instead of the page; swap, you and against belong to it."""
-    swap: bool = False
-    """Whether White may swap."""
-    you: str = one_of(("black", "white", "both", "none"), "black")
-    """Your colour."""
-    against: str | None = None
-    """Name of the other player. Null: the first on offer."""
-    rollouts: int = number(32, "[1, inf)")
-    """Random playouts per leaf of the player `rollouts`."""
-    seed: int = number(0, "[0, inf)")
-    """Seed of the players with random draws."""
-    accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
 
 
 def play(settings: PlayConfig) -> None:

@@ -5,7 +5,7 @@ import logging
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -27,21 +27,18 @@ from hexlit.tasks.hex.packaged import (
     packaged_by_board,
     packaged_networks,
 )
-from hexlit.web.config import NETWORK, WITHOUT_NETWORK
+from hexlit.web.config import NETWORK, WITHOUT_NETWORK, PlayConfig
 from hexlit.web.messages import Move, PositionText, Write
 from hexlit.web.players import BrowserPlayers, FairLock, Judge, Offer, Roster
 from hexlit.web.session import Shared
 from hexlit.web.texts import text_of
 from hexlit.web.thinking import Thinking, Verdicts
 
-if TYPE_CHECKING:
-    from hexlit.commands.play import PlayConfig
-
 TITLES = {"two_distance": "alpha-beta over the two-distance", "random": "any legal move"}
 """Classic players without networks that are always on offer -> their descriptions."""
 
 
-def shared_by_all(settings: "PlayConfig") -> Shared:
+def shared_by_all(settings: PlayConfig) -> Shared:
     """The things that all browsers share: the players, and the locks."""
     board = settings.board or WITHOUT_NETWORK
     offers = []
@@ -89,7 +86,7 @@ def get_ready(shared: Shared) -> None:
 
 
 def network_offer(
-    settings: "PlayConfig", name: str, checkpoint: str | None, board: int
+    settings: PlayConfig, name: str, checkpoint: str | None, board: int
 ) -> tuple[Offer, int]:
     """A searching player with the network of `checkpoint`, and the rows of the board that suit it
     best.
@@ -104,7 +101,7 @@ def network_offer(
     return Offer(name, title, lambda rows: Judge(make_evaluator, knows_swap(rows))), size
 
 
-def offer_of(settings: "PlayConfig", spec: PlayerSpec) -> Offer:
+def offer_of(settings: PlayConfig, spec: PlayerSpec) -> Offer:
     """A player of the setting `players`; a checkpoint searches, all others only play."""
     if spec.kind != "checkpoint":
         return one_game_offer(settings, spec, spec.kind)
@@ -116,7 +113,7 @@ def offer_of(settings: "PlayConfig", spec: PlayerSpec) -> Offer:
     return replace(offer, search=replace(settings.search, **spec.settings))  # type: ignore[arg-type]
 
 
-def one_game_offer(settings: "PlayConfig", spec: PlayerSpec, title: str) -> Offer:
+def one_game_offer(settings: PlayConfig, spec: PlayerSpec, title: str) -> Offer:
     """A player of `hexlit match`, for one game."""
 
     def one_game(size: int) -> Player:
@@ -147,7 +144,7 @@ class TerminalGame:
         settings: the rules, the person's colours, and the other player.
     """
 
-    def __init__(self, shared: Shared, settings: "PlayConfig") -> None:
+    def __init__(self, shared: Shared, settings: PlayConfig) -> None:
         self._shared = shared
         self._say = Console(highlight=False, soft_wrap=True).print
         self._players = BrowserPlayers(shared.roster, settings.tree_megabytes << 20)
@@ -256,7 +253,7 @@ class TerminalGame:
                 raise UsageError(f"{' '.join(words)[:60]!a}: a move such as a3 is needed, or help")
 
 
-def play_on_terminal(settings: "PlayConfig") -> None:
+def play_on_terminal(settings: PlayConfig) -> None:
     """A game on standard input and output; raises `UsageError` if there is no such player."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")

@@ -23,7 +23,7 @@ from hexlit.commands.composing import Composed
 from hexlit.commands.saved_overrides import runs_code, trusted
 from hexlit.errors import UsageError
 from hexlit.files import remove_temporary, write_text_atomic
-from hexlit.interruption import says_how_to_continue
+from hexlit.interruption import prints_resume_hint
 from hexlit.locks import LOCK, FolderLock
 from hexlit.tuning.space import quoted
 from hexlit.tuning.sweep_folder import read_yaml
@@ -63,7 +63,7 @@ def resumable(command: str, folder: Path, overrides: Sequence[str]) -> AbstractC
     path = os.path.relpath(folder)
     typed_again = [override for override in overrides if runs_code(override)]
     again = shlex.join([f"resume={path}", *typed_again])
-    return says_how_to_continue(command, f"all so far is kept in {path}", f"{command} {again}")
+    return prints_resume_hint(command, f"all so far is kept in {path}", f"{command} {again}")
 
 
 def settings_writer(composed: Composed) -> Callable[[], None]:

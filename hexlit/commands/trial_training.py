@@ -53,7 +53,13 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     own = replace(settings, seed=(settings.seed + number) % 2**32, resume=requeued(place))
     epochs = settings.trainer.max_epochs
     by_budget = settings.sweep.compare_at == "budget"
-    pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)
+    pruning = Pruning(
+        trial,
+        trial.ticket.monitor,
+        every_n_steps=trial.ticket.report_every,
+        first_step=trial.seeds_ended * (BUDGET_STEPS if by_budget else epochs),
+        step_of=step_of_budget if by_budget else None,
+    )
     name = "-".join(
         [trial.ticket.group, trial.ticket.sweep_id, *place.relative_to(trial.ticket.folder).parts]
     )

@@ -298,7 +298,7 @@ class EarlyStopping(L.Callback):
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Stop a resumed run that had already ended early."""
-        trainer.should_stop |= self.in_vain
+        trainer.should_stop |= self.patience_exhausted
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Forget the metric; Lightning would keep it through epochs that do not measure it."""
@@ -322,7 +322,7 @@ class EarlyStopping(L.Callback):
             self.best, self.best_epoch, self._waited = value, trainer.current_epoch, 0
         else:
             self._waited += 1
-        trainer.should_stop |= self.in_vain
+        trainer.should_stop |= self.patience_exhausted
 
     def _miss(self, names: Sequence[str], *, last: bool) -> None:
         """Refuse a metric that is not one of `names` and that no later epoch can have;
@@ -382,7 +382,7 @@ class EarlyStopping(L.Callback):
         self._waited = state_dict["waited"]
 
     @property
-    def in_vain(self) -> bool:
+    def patience_exhausted(self) -> bool:
         """Whether `trainer.patience` is used up."""
         return self._patience is not None and self._waited >= self._patience
 
@@ -427,12 +427,12 @@ def ending_of(
         why = "epochs"
     else:
         ended = [budget.setting for budget in budgets(trainer) if budget.ended]
-        why = next(iter(ended), "trainer.patience" if stopping.in_vain else "stopped")
+        why = next(iter(ended), "trainer.patience" if stopping.patience_exhausted else "stopped")
     proof = None if target is None else asdict(target)
     return {"why": why, "epochs": epochs, "asked": trainer.max_epochs, "proof": proof}
 
 
-def command_to_go_on(folder: Path, trainer: TrainerConfig) -> str:
+def resume_command(folder: Path, trainer: TrainerConfig) -> str:
     """The shell command that continues the run in `folder` to its last epoch."""
     limits = {"trainer.max_time": trainer.max_time, "trainer.max_flops": trainer.max_flops}
     lifted = [f"{name}=null" for name, value in limits.items() if value is not None]

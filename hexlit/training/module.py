@@ -20,7 +20,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from hexlit.accelerate.collectives import all_gather, all_reduce
 from hexlit.accelerate.compiling import autocast, compile_for_training, unchanged
-from hexlit.accelerate.events import on_its_way
+from hexlit.accelerate.events import async_item
 from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
@@ -430,7 +430,7 @@ class FiniteGuard(L.Callback):
         """Check the loss of the step before."""
         self._check_step()
         self._check_step = partial(
-            self._check, on_its_way(outputs["loss"]), batch, trainer.current_epoch, batch_idx
+            self._check, async_item(outputs["loss"]), batch, trainer.current_epoch, batch_idx
         )
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:

@@ -116,7 +116,7 @@ def why_ended(
     stopping = EarlyStopping(config.trainer, Path(BEST))
     if EarlyStopping.__name__ in states:
         stopping.load_state_dict(states[EarlyStopping.__name__])
-        if stopping.in_vain:
+        if stopping.patience_exhausted:
             return "trainer.patience"
     flops = (summary.get("cost") or {}).get("flops") or 0
     for budget in budgets_of(config.trainer, lambda: 0.0, lambda: flops):

@@ -19,7 +19,7 @@ from lightning.pytorch.loggers import Logger
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.files import write_json_atomic
-from hexlit.interruption import TOLD, is_interruption
+from hexlit.interruption import RESUME_HINT_PRINTED, is_interruption
 from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
@@ -33,8 +33,8 @@ from hexlit.training.evaluation import (
     EarlyStopping,
     EpochPhases,
     EvaluationPhase,
-    command_to_go_on,
     ending_of,
+    resume_command,
 )
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
 from hexlit.training.module import FiniteGuard, TrainedModule
@@ -235,7 +235,7 @@ class _Run:
             if is_interruption(stop):
                 ending = ending_of(trainer, self.evaluation.target, self.stopping, self.first_epoch)
                 self._show_ending(ending, measured_after=self.evaluation.measured_after)
-                stop.add_note(TOLD)
+                stop.add_note(RESUME_HINT_PRINTED)
                 self._track_files()
             raise
         finally:
@@ -296,7 +296,7 @@ class _Run:
             self.evaluation.latest if self.evaluation.measured.prefix else self.metrics.validation()
         )
         self.task.show_ending(
-            ending, {**figures, **facts}, command_to_go_on(self.folder, self.config.trainer)
+            ending, {**figures, **facts}, resume_command(self.folder, self.config.trainer)
         )
 
     def _track_files(self, **facts: Any) -> None:

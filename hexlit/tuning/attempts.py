@@ -20,16 +20,22 @@ from hexlit.accelerate.host import free_host_bytes
 from hexlit.accelerate.nvml import Nvml
 from hexlit.tuning.plan import Plan
 from hexlit.tuning.processes import GIB, Attempt, Launches, NoProcessError, TrialProcess
+from hexlit.tuning.shared_trials import record_of, storage_id
 from hexlit.tuning.slots import Slots
 from hexlit.tuning.storage import StorageGoneError, hidden_password
-from hexlit.tuning.study import record_of, storage_id
 from hexlit.tuning.trial import TrialTicket, named
 
 log = logging.getLogger(__name__)
 
-_ONCE_MORE = {"attempts": 2, "epochs": 0, "failure": None, "micro_batch": None, "seed_values": None}
+_RETRY_ATTRIBUTES = {
+    "attempts": 2,
+    "epochs": 0,
+    "failure": None,
+    "micro_batch": None,
+    "seed_values": None,
+}
 """Attributes of a trial that begins again."""
-_LONGER = 60.0
+_EXTRA_TIMEOUT = 60.0
 
 
 class Attempts:
@@ -127,7 +133,7 @@ class Attempts:
                     trial.number,
                     half,
                 )
-                for name, value in _ONCE_MORE.items():
+                for name, value in _RETRY_ATTRIBUTES.items():
                     trial.set_user_attr(name, value)
                 attempt = self.expect(trial, [*overrides, f"accelerator.micro_batch={half}"])
                 self._attempt(trial, attempt, f"trial-{trial.number:03d}-retry")
@@ -176,7 +182,7 @@ class Attempts:
             number=trial.number,
             pruner=plan.settings.pruner,
             # The sweep gives up first; its trials then count as interrupted.
-            storage_timeout=plan.judged.storage_timeout + _LONGER,
+            storage_timeout=plan.judged.storage_timeout + _EXTRA_TIMEOUT,
         )
 
     def _launch_all(self, where: str, most: int) -> None:

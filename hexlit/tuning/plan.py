@@ -22,7 +22,6 @@ from hexlit.tuning.config import DIRECTION_OF_MODE, OptunaSweeperConf, SweepConf
 from hexlit.tuning.samplers import build_pruner, plain
 from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, render
 from hexlit.tuning.storage import file_of, hidden_password, kind_of, refuse_password_in
-from hexlit.tuning.study import SPACE
 from hexlit.tuning.sweep_folder import SWEEP_FILE
 
 if TYPE_CHECKING:
@@ -31,19 +30,19 @@ if TYPE_CHECKING:
 
 VERSION = 1
 
-_OF_THE_PARENT = (
+_PARENT_SETTINGS = (
     *("hydra.sweeper.storage", "hydra.mode", "hydra.run", "hydra.sweep"),
     *("hydra.launcher", "hydra/launcher", "hydra.job.num"),
 )
 """Hydra's settings for the sweep itself,
 left out of its trials (`hydra.sweeper` does no harm there).
 """
-_OF_ONE_SESSION = (
+_SESSION_SETTINGS = (
     *("storage", "sweep.resume", "sweep.join", "sweep.storage_timeout", "n_trials", "n_jobs"),
     *("timeout", "max_failure_rate", "hydra.sweep.dir"),
 )
 """Settings that may differ between the command that continues a sweep and the one that began it."""
-_OF_THE_MACHINE = ("accelerator", "logger", "data.path")
+_PER_MACHINE_SETTINGS = ("accelerator", "logger", "data.path")
 """Settings that may differ between processes that work on one study."""
 
 
@@ -103,8 +102,8 @@ class Plan:
             None if self.custom is None else f"{self.custom.__module__}.{self.custom.__qualname__}"
         )
         terms["hydra.sweeper.custom_search_space"] = custom
-        terms["what is fixed"] = _without([*self.recipe, *self.overrides], _OF_THE_MACHINE)
-        terms |= {f"{SPACE}{name}": result for name, result in self.space.items()}
+        terms["what is fixed"] = _without([*self.recipe, *self.overrides], _PER_MACHINE_SETTINGS)
+        terms |= {f"the space of {name}": result for name, result in self.space.items()}
         return {name: str(value) for name, value in terms.items()}
 
 
@@ -149,7 +148,7 @@ def make_plan(
         sweeper.n_trials = min(sweeper.n_trials, math.prod(map(len, grid_of(space).values())))
     hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
     refuse_password_in(list(OmegaConf.to_container(config.hydra.overrides.hydra, resolve=False)))  # type: ignore[arg-type]
-    command = _without([*arguments, *hydra_overrides], _OF_ONE_SESSION)
+    command = _without([*arguments, *hydra_overrides], _SESSION_SETTINGS)
     folder, study_name = find_folder(config, sweeper, judged, hydra_overrides, command)
     sweeper.storage = absolute(sweeper.storage)
     return Plan(
@@ -165,7 +164,7 @@ def make_plan(
         ),
         recipe=recipe_of(config, fixed, loader),
         own_overrides=_share_of_machine(config, sweeper.n_jobs, [*fixed, *space]),
-        hydra_overrides=_without(hydra_overrides, _OF_THE_PARENT),
+        hydra_overrides=_without(hydra_overrides, _PARENT_SETTINGS),
         flags=_flags(config),
         command=command,
         name=str(config.get("name", "sweep")),

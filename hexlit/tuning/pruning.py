@@ -73,7 +73,7 @@ class Pruning(EarlyStopping):
         """Report, where steps are counted and a report is due."""
         if self._every is None:
             return
-        self._steps.append(self._of_step(trainer, outputs))
+        self._steps.append(self._step_metric(trainer, outputs))
         if len(self._steps) == self._every:
             known = [float(value) for value in self._steps if value is not None]
             self._steps = []
@@ -94,7 +94,7 @@ class Pruning(EarlyStopping):
             {name: float(value) for name, value in trainer.callback_metrics.items()}
         )
 
-    def _of_step(self, trainer: L.Trainer, outputs: Any) -> Any:
+    def _step_metric(self, trainer: L.Trainer, outputs: Any) -> Any:
         """The metric of a step, as the module returned or logged it; None for neither."""
         if isinstance(outputs, Mapping) and self._monitor.rpartition(".")[2] in outputs:
             return outputs[self._monitor.rpartition(".")[2]].detach()

@@ -36,7 +36,7 @@ BUDGET = ("trainer.max_epochs", "trainer.max_time", "trainer.max_flops", "data.s
 """Settings left out of `best.yaml`: how long a trial trains,
 and on how much, says nothing about a full training.
 """
-_OF_THE_SWEEP = ("hydra", "sweep")
+_SWEEP_SECTIONS = ("hydra", "sweep")
 
 
 def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> SweepResults:
@@ -234,7 +234,7 @@ def best_overrides(best: TrialResult, fixed: Sequence[str]) -> tuple[list[str], 
     """
     had = {_key(line): line for line in best.overrides}
     lines = [line for line in fixed if _key(line) not in best.params]
-    lines = [line for line in lines if re.split(r"[./@]", _key(line))[0] not in _OF_THE_SWEEP]
+    lines = [line for line in lines if re.split(r"[./@]", _key(line))[0] not in _SWEEP_SECTIONS]
     left_out = [line for line in lines if _key(line) in BUDGET]
     sampled = [had.get(name, render(name, value)) for name, value in best.params.items()]
     return [line for line in lines if line not in left_out] + sampled, left_out

@@ -48,7 +48,7 @@ def build_sampler(
         goes_on = node["_target_"].endswith((".QMCSampler", ".GridSampler"))
         settings["seed"] = start if goes_on else (start + trials_before) % 2**32
     if node["_target_"].endswith(".GridSampler"):
-        from hexlit.tuning.study import grid_sampler
+        from hexlit.tuning.shared_trials import grid_sampler
 
         return grid_sampler(grid_of(space), settings.get("seed"))
     sampler: BaseSampler = _instantiate(settings, "sampler")

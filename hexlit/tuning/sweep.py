@@ -20,11 +20,11 @@ from rich.console import Console
 from hexlit.accelerate.machine import remove_process_file, write_process_file
 from hexlit.errors import UsageError
 from hexlit.files import read_json, remove_temporary, write_text_atomic
-from hexlit.interruption import says_how_to_continue
+from hexlit.interruption import prints_resume_hint
 from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
-from hexlit.tuning import study as studies
+from hexlit.tuning import shared_trials
 from hexlit.tuning.attempts import Attempts
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.processes import SLURM, Attempt, clean
@@ -33,6 +33,7 @@ from hexlit.tuning.results import read_results
 from hexlit.tuning.samplers import build_sampler
 from hexlit.tuning.space import render
 from hexlit.tuning.storage import STORAGE_VARIABLE, Retry, StorageGoneError, hidden_password
+from hexlit.tuning.study import create_study
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
 from hexlit.tuning.tracked_sweep import track_sweep
 from hexlit.tuning.trial import first_line
@@ -83,7 +84,7 @@ def run_sweep(
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
         try:
-            with says_how_to_continue("hexlit train", where, again(plan, config)):
+            with prints_resume_hint("hexlit train", where, again(plan, config)):
                 return SweepSession(plan, config, make_launcher).run()
         finally:
             remove_process_file(plan.folder)
@@ -149,9 +150,7 @@ class SweepSession:
     def _open(self) -> Study:
         plan, node = self._plan, self._plan.settings.sampler
         sampler = build_sampler(node, plan.space, seed=plan.seed)
-        study = studies.create_study(
-            plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop)
-        )
+        study = create_study(plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop))
         before = len(study.get_trials(deepcopy=False))
         if plan.judged.join:
             before += int(
@@ -162,7 +161,7 @@ class SweepSession:
         return study
 
     def _interrupt_abandoned(self) -> None:
-        abandoned = studies.interrupt_abandoned(self._study)
+        abandoned = shared_trials.interrupt_abandoned(self._study)
         for trial in abandoned:
             clean(
                 self._plan.folder
@@ -206,10 +205,10 @@ class SweepSession:
                         return
                     ended, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
                     news = [self._settle(running.pop(future), future.result()) for future in ended]
-                    if time.monotonic() - heartbeat > studies.HEARTBEAT:
+                    if time.monotonic() - heartbeat > shared_trials.HEARTBEAT:
                         heartbeat = time.monotonic()
                         for trial in running.values():
-                            studies.record_heartbeat(self._study, trial)
+                            shared_trials.record_heartbeat(self._study, trial)
             except BaseException:
                 self._stop.set()
                 log.warning("ending %d trials", len(running))
@@ -225,17 +224,17 @@ class SweepSession:
         """A trial that begins now, with its task overrides; None when no trial begins."""
         plan, settings = self._plan, self._plan.settings
         trials = self._study.get_trials(deepcopy=False)
-        if not studies.may_begin(trials, settings.n_trials):
+        if not shared_trials.may_begin(trials, settings.n_trials):
             return None
         if settings.timeout is not None and time.monotonic() - self._began > settings.timeout:
             return None
         if (
-            self._too_many_failed([trial for trial in trials if studies.counts(trial)])
+            self._too_many_failed([trial for trial in trials if shared_trials.counts(trial)])
             or not self._attempts.room()
         ):
             return None
         try:
-            trial = studies.begin_trial(self._study, plan.space, settings.n_trials)
+            trial = shared_trials.begin_trial(self._study, plan.space, settings.n_trials)
         except (TypeError, ValueError) as error:
             raise UsageError(
                 f"hydra.sweeper.params: {first_line(error)} (the space the study began with?)"
@@ -246,10 +245,10 @@ class SweepSession:
             if plan.custom is not None:
                 plan.custom(self._config, trial)
         except BaseException:  # foreign code may raise anything, and its traceback tells where
-            studies.interrupt(self._study, trial)
+            shared_trials.interrupt(self._study, trial)
             raise
         lines = [*plan.overrides, *(render(name, value) for name, value in trial.params.items())]
-        trial.set_user_attr(studies.OVERRIDES, lines)
+        trial.set_user_attr(shared_trials.OVERRIDES, lines)
         return trial, [*plan.own_overrides, *lines]
 
     def _too_many_failed(self, done: list[FrozenTrial]) -> bool:
@@ -260,10 +259,10 @@ class SweepSession:
         """Tell the study how `trial` ended,
         unless the trial has done so; returns the outcome as one line.
         """
-        known = studies.record_of(self._study, trial)
+        known = shared_trials.record_of(self._study, trial)
         if known.state == TrialState.RUNNING:
             if attempt.interrupted:
-                studies.interrupt(self._study, trial)
+                shared_trials.interrupt(self._study, trial)
             else:
                 own, seen = known.user_attrs.get("failure"), attempt.failure
                 if not own or (
@@ -275,7 +274,7 @@ class SweepSession:
                 for name, value in facts.items():
                     trial.set_user_attr(name, value)
                 self._study.tell(trial, state=TrialState.FAIL)
-        return outcome(studies.record_of(self._study, trial), self._plan.objectives)
+        return outcome(shared_trials.record_of(self._study, trial), self._plan.objectives)
 
     def _save(self, *, finished: float | None) -> None:
         """Write `sweep.json`."""
@@ -296,7 +295,7 @@ class SweepSession:
 
     def _verdict(self) -> float | list[float]:
         trials = [
-            trial for trial in self._study.get_trials(deepcopy=False) if studies.counts(trial)
+            trial for trial in self._study.get_trials(deepcopy=False) if shared_trials.counts(trial)
         ]
         failed = [trial for trial in trials if trial.state == TrialState.FAIL]
         if self._too_many_failed(trials) or not any(
@@ -346,7 +345,7 @@ def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:
     else:
         told = (
             "interrupted"
-            if studies.is_interrupted(trial)
+            if shared_trials.is_interrupted(trial)
             else f"failed, {trial.user_attrs.get('failure')}"
         )
     return f"trial {trial.number}: {told}"

@@ -15,11 +15,7 @@ from hexlit.errors import UsageError
 from hexlit.tuning.samplers import build_pruner
 
 if TYPE_CHECKING:
-    import lightning as L
     from optuna.trial import Trial
-
-    from hexlit.tuning.pruning import Pruning
-
 
 VARIABLE = "HEXLIT_TRIAL"
 """Environment variable that holds the ticket; set only in the processes of trials."""
@@ -119,18 +115,6 @@ class RunningTrial:
     def may_prune(self) -> bool:
         """Whether there is a pruner, and a single objective for it."""
         return bool(self.ticket.pruner) and len(self.ticket.objectives) == 1
-
-    def callback(
-        self, steps: int, step_of: "Callable[[L.Trainer], int] | None" = None
-    ) -> "Pruning":
-        """The Trainer's callback for the next seed; its training reports at most `steps` steps."""
-        from hexlit.tuning.pruning import Pruning
-
-        first_step = len(self._ended) * steps
-        every = self.ticket.report_every
-        return Pruning(
-            self, self.ticket.monitor, every_n_steps=every, first_step=first_step, step_of=step_of
-        )
 
     def report(self, step: int, value: float) -> bool:
         """Report `value` of the monitored metric; True when the trial should end."""

@@ -256,17 +256,17 @@ def trials_of_study(
     folder: Path, facts: SweepFacts, trials: Iterable["FrozenTrial"], sweep_alive: bool, now: float
 ) -> list[TrialResult]:
     """The trials of a study that have begun, by number."""
-    from hexlit.tuning.study import is_surplus
+    from hexlit.tuning.shared_trials import is_surplus
 
     begun = (trial for trial in trials if trial.state.name != "WAITING" and not is_surplus(trial))
     by_number = sorted(begun, key=lambda trial: trial.number)
-    return [_of_study(folder, facts, trial, sweep_alive, now) for trial in by_number]
+    return [_read_trial(folder, facts, trial, sweep_alive, now) for trial in by_number]
 
 
-def _of_study(
+def _read_trial(
     folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive: bool, now: float
 ) -> TrialResult:
-    from hexlit.tuning.study import is_interrupted, is_watched
+    from hexlit.tuning.shared_trials import is_interrupted, is_watched
 
     noted = trial.user_attrs
     path = folder / (Path(str(noted.get("folder") or "")).name or f"trial-{trial.number:03d}")

@@ -1,11 +1,14 @@
-"""Settings of the server, and of what it offers first."""
+"""Settings of `hexlit play`: of its server, and of what it offers first."""
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.arena.player_spec import LEVELS
 from hexlit.errors import UsageError
-from hexlit.search.config import SearchConfig
-from hexlit.settings import Settings, number
+from hexlit.search.config import BOARDS, SearchConfig
+from hexlit.settings import Settings, number, one_of
 
 WITHOUT_NETWORK = 11
 """Rows of the first board."""
@@ -59,3 +62,34 @@ class WebSettings(Settings):
                 raise UsageError(
                     f"names: {known!a}: a name without port is needed, such as desk.local"
                 )
+
+
+@dataclass
+class PlayConfig(WebSettings):
+    """Settings of `hexlit play`."""
+
+    checkpoint: str | None = None
+    """First player on offer: a checkpoint, the folder of its run, or a packaged network such as
+    `hexlit:small`. Null: the packaged network that fits the board.
+    """
+    level: int | None = number(None, f"[1, {len(LEVELS)}]")
+    """Level of the first player on offer, from 1,
+    for beginners, on. Null: the network as strong as it is.
+    """
+    players: list[Any] = field(default_factory=list)
+    """Further players, in the notation of `hexlit match`."""
+    board: int | None = number(None, BOARDS)
+    """Rows of the first board. Null: the board of `checkpoint`, or 11."""
+    terminal: bool = False
+    """Whether to play on the terminal instead of the page; swap, you and against belong to it."""
+    swap: bool = False
+    """Whether White may swap."""
+    you: str = one_of(("black", "white", "both", "none"), "black")
+    """Your colour."""
+    against: str | None = None
+    """Name of the other player. Null: the first on offer."""
+    rollouts: int = number(32, "[1, inf)")
+    """Random playouts per leaf of the player `rollouts`."""
+    seed: int = number(0, "[0, inf)")
+    """Seed of the players with random draws."""
+    accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)

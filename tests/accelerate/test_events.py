@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.accelerate.events import Events, on_its_way
+from hexlit.accelerate.events import Events, async_item
 from tests.pretended_device import CloseEvent
 
 
@@ -38,7 +38,7 @@ def test_device_times_are_those_between_events_and_wait_only_once(
 
 def test_a_number_on_its_way_arrives() -> None:
     loss = torch.tensor(2.5, requires_grad=True)
-    assert on_its_way(loss * 2)() == 5.0
+    assert async_item(loss * 2)() == 5.0
 
 
 @pytest.mark.parametrize("device", ["cpu", "mps"])

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from hexlit.commands import export
-from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
 from hexlit.errors import UsageError
 from hexlit.tasks.hex import packaged
 from hexlit.tasks.hex.checkpoint import write_safetensors
+from hexlit.web.config import PlayConfig
 from hexlit.web.server import address, listen
 from tests.nets.test_evaluator import trained_like
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import optuna
 
+from hexlit.tuning.shared_trials import originals
 from hexlit.tuning.storage import open_storage
-from hexlit.tuning.study import originals
 
 RACER = """
 import sys
@@ -17,7 +17,7 @@ from pathlib import Path
 import optuna
 from hexlit.tuning.storage import Retry, open_storage
 from hexlit.tuning.samplers import build_sampler
-from hexlit.tuning.study import begin_trial, originals
+from hexlit.tuning.shared_trials import begin_trial, originals
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 address, sampler, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 space = {"x": optuna.distributions.CategoricalDistribution(list(range(count)))}

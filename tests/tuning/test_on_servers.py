@@ -25,8 +25,8 @@ import pytest
 from optuna.trial import FrozenTrial
 
 from hexlit.tuning.results import read_results
+from hexlit.tuning.shared_trials import is_surplus
 from hexlit.tuning.storage import PASSWORD_VARIABLE, open_storage
-from hexlit.tuning.study import is_surplus
 from tests.tuning.database_servers import ENGINES, PASSWORD, Server, server_of
 from tests.tuning.racers import race
 from tests.tuning.test_sweep import LR, STAND_IN, until

@@ -9,7 +9,7 @@ import optuna
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tuning import study
+from hexlit.tuning import shared_trials
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import Retry, open_storage
 from hexlit.tuning.study import create_study
@@ -110,23 +110,23 @@ def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
         )
         for _ in range(2)
     )
-    first = study.begin_trial(one, space, 1)
+    first = shared_trials.begin_trial(one, space, 1)
     assert first is not None
     first.set_user_attr("overrides", [])
-    assert study.interrupt_abandoned(other) == [], "its process lives"
-    assert not study.may_begin(one.get_trials(), 1)
-    monkeypatch.setattr(study, "is_watched", lambda trial: False)
-    assert [len(study.interrupt_abandoned(each)) for each in (one, other)] == [1, 0]
+    assert shared_trials.interrupt_abandoned(other) == [], "its process lives"
+    assert not shared_trials.may_begin(one.get_trials(), 1)
+    monkeypatch.setattr(shared_trials, "is_watched", lambda trial: False)
+    assert [len(shared_trials.interrupt_abandoned(each)) for each in (one, other)] == [1, 0]
     seen = other.get_trials()
-    again = study.begin_trial(one, space, 1)
+    again = shared_trials.begin_trial(one, space, 1)
     with monkeypatch.context() as late:
-        late.setattr(study, "_to_repeat", lambda trials: [seen[0]])
-        assert study.begin_trial(other, space, 1) is None, "it has just begun elsewhere"
+        late.setattr(shared_trials, "_to_repeat", lambda trials: [seen[0]])
+        assert shared_trials.begin_trial(other, space, 1) is None, "it has just begun elsewhere"
     assert again is not None
     assert (again.params, again.user_attrs["retry_of"]) == (first.params, 0)
     one.tell(again, 0.5)
-    assert [study.counts(trial) for trial in one.get_trials()] == [False, True, False]
-    assert not study.may_begin(other.get_trials(), 1)
+    assert [shared_trials.counts(trial) for trial in one.get_trials()] == [False, True, False]
+    assert not shared_trials.may_begin(other.get_trials(), 1)
     folder = make_sweep(tmp_path / "sweep", [], storage=address.format(tmp_path), study_name="s")
     assert [trial.number for trial in read_results(folder).trials] == [0, 1]
 
@@ -144,9 +144,9 @@ def test_a_process_that_dies_before_it_knows_that_its_trial_is_surplus_leaves_no
     one = optuna.create_study(study_name="s", storage=open_storage(None, tmp_path))
     other = optuna.load_study(study_name="s", storage=open_storage(None, tmp_path))
     if repeats:
-        first = study.begin_trial(one, space, 1)
+        first = shared_trials.begin_trial(one, space, 1)
         assert first is not None
-        study.interrupt(one, first)
+        shared_trials.interrupt(one, first)
     seen, looks = other.get_trials(), []
 
     def begin_late(deepcopy: bool) -> list[Any]:
@@ -156,7 +156,7 @@ def test_a_process_that_dies_before_it_knows_that_its_trial_is_surplus_leaves_no
     def dies(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    done = study.begin_trial(one, space, 1)
+    done = shared_trials.begin_trial(one, space, 1)
     assert done is not None
     done.set_user_attr("overrides", [])
     one.tell(done, 0.5)
@@ -164,12 +164,12 @@ def test_a_process_that_dies_before_it_knows_that_its_trial_is_surplus_leaves_no
         late.setattr(other, "get_trials", begin_late)
         late.setattr(other._storage, "set_trial_user_attr", dies)
         with pytest.raises(KeyboardInterrupt):
-            study.begin_trial(other, space, 1)
+            shared_trials.begin_trial(other, space, 1)
     assert len(one.get_trials()) == 2 + repeats
-    monkeypatch.setattr(study, "is_watched", lambda trial: False)
-    assert study.interrupt_abandoned(one) == []
-    assert not study.may_begin(one.get_trials(), 1)
-    assert [trial.value for trial in one.get_trials() if study.counts(trial)] == [0.5]
+    monkeypatch.setattr(shared_trials, "is_watched", lambda trial: False)
+    assert shared_trials.interrupt_abandoned(one) == []
+    assert not shared_trials.may_begin(one.get_trials(), 1)
+    assert [trial.value for trial in one.get_trials() if shared_trials.counts(trial)] == [0.5]
 
 
 @pytest.mark.row("F24")

@@ -10,9 +10,9 @@ from unittest.mock import patch
 
 from fastapi.testclient import TestClient
 
-from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
 from hexlit.tasks.hex import packaged as packaged_networks
+from hexlit.web.config import PlayConfig
 from hexlit.web.server import make_app
 
 HOST = "127.0.0.1"

@@ -16,10 +16,10 @@ from starlette.testclient import WebSocketDenialResponse
 from starlette.websockets import WebSocketDisconnect
 
 from hexlit.arena.players import Player
-from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
 from hexlit.hex.board import GameBoard
 from hexlit.tasks.hex import packaged
+from hexlit.web.config import PlayConfig
 from hexlit.web.server import MOST_WAITING, listen, make_app, serve
 from tests.web.pages import HOST, NOWHERE, client, game, opened
 

@@ -206,14 +206,14 @@ def _parts(
     beside, name = {"plan": ("plan_settings", "plan"), "bench": ("bench", "bench_task")}.get(
         command, ("", command)
     )
-    if command == "bench" and not of_train(overrides):
+    if command == "bench" and not is_for_train(overrides):
         beside, name, overrides = "", "bench", [one for one in overrides if one != "task=hex"]
     own = [one for one in overrides if beside and one.partition("=")[0].partition(".")[0] in keys]
     whole = (name, [one for one in overrides if one not in own], False)
     return [(beside, own, True), whole] if beside else [whole]
 
 
-def of_train(overrides: Sequence[str]) -> bool:
+def is_for_train(overrides: Sequence[str]) -> bool:
     """Whether the arguments of `hexlit bench` name a recipe or a task of `hexlit train`."""
     return any(one.startswith(("task=", "experiment=")) and one != "task=hex" for one in overrides)
 
