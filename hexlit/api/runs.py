@@ -31,8 +31,8 @@ from hexlit.reporting.html import notebook
 from hexlit.reporting.sweep import sweep_page
 from hexlit.settings import check_word
 from hexlit.tasks.run_config import RunConfig
-from hexlit.tuning.result_files import as_document, leaderboard
-from hexlit.tuning.results import SweepResults, pruned_trials, read_results
+from hexlit.tuning.result_files import as_document, leaderboard, pruned_trials
+from hexlit.tuning.results import SweepResults, read_results
 from hexlit.tuning.space import quoted
 
 SPLITS = ("train", "validation", "test")

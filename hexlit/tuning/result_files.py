@@ -1,19 +1,29 @@
-"""The results of a sweep as files in its folder, each written whole or not at all."""
+"""The results of a sweep as documents and tables, and as files in its folder."""
 
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from hexlit.files import plain, write_text_atomic
-from hexlit.tuning.results import COMPARABLE, PARETO, SweepResults, ranked_value, read_results
+from hexlit.tuning.results import (
+    COMPARABLE,
+    MAXIMIZE,
+    PARETO,
+    SweepResults,
+    ranked_value,
+    read_results,
+    saved_seconds,
+)
 from hexlit.tuning.space import render
 from hexlit.tuning.sweep_folder import shown_folder
-from hexlit.tuning.trials import FAILED, INTERRUPTED, TrialResult
+from hexlit.tuning.trials import COMPLETE, FAILED, INTERRUPTED, PRUNED, TrialResult
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -85,59 +95,75 @@ def as_document(results: SweepResults) -> dict[str, Any]:
     """The results as `overall_results.json` has them:
     plain values only, NaN and infinities as null.
     """
-    facts, ranking, best = results.facts, results.ranking, results.best
-    # None where the best trial is older than the sweep: another sweep of the same study made it.
-    after = (
-        None
-        if best is None or best.ended is None or facts.started is None
-        else best.ended - facts.started
-    )
+    facts = results.facts
+    ranking = results.ranking
+    failures = [trial for trial in results.trials if trial.state in (FAILED, INTERRUPTED)]
     document: dict[str, Any] = {
         "version": VERSION,
         "name": facts.name,
         "folder": shown_folder(results.folder),
-    }
-    document["kind"] = "tuned" if results.tuned else "sequential"
-    document |= {
-        name: getattr(results, name)
-        for name in ("state", "counts", "pruning", "split", "comparable")
-    }
-    document |= {name: getattr(facts, name) for name in ("sampler", "pruner", "n_jobs", "seeds")}
-    document |= {name: getattr(facts, name) for name in ("started", "finished", "seconds")}
-    document |= {
-        "objectives": [asdict(one) for one in results.objectives],
+        "kind": "tuned" if results.tuned else "sequential",
+        "state": results.state,
+        "counts": results.counts,
+        "pruning": results.pruning,
+        "split": results.split,
+        "comparable": results.comparable,
+        "sampler": facts.sampler,
+        "pruner": facts.pruner,
+        "n_jobs": facts.n_jobs,
+        "seeds": facts.seeds,
+        "started": facts.started,
+        "finished": facts.finished,
+        "seconds": facts.seconds,
+        "objectives": [asdict(objective) for objective in results.objectives],
         "parameters": results.parameters,
-    }
-    document["progress"] = results.progress | {
-        "best_value": None if best is None else ranked_value(best, ranking),
-        "best_after_seconds": None if after is None or after < 0 else after,
-    }
-    document["ranking"] = {
-        name: getattr(ranking, name) for name in ("by", "reason", "order", "unranked")
-    } | {
-        "direction": None if ranking.by == PARETO else ranking.objective.direction,
-        "pareto_front": ranking.front,
-    }
-    document |= {
+        "progress": results.progress | _progress_of_best(results),
+        "ranking": {
+            "by": ranking.by,
+            "reason": ranking.reason,
+            "order": ranking.order,
+            "unranked": ranking.unranked,
+            "direction": None if ranking.by == PARETO else ranking.objective.direction,
+            "pareto_front": ranking.front,
+        },
         "best": ranking.best,
         "columns": shown_columns(results),
         "problems": results.problems,
+        "trials": [_as_row(trial) for trial in results.by_rank()],
+        "failures": [_as_failure(trial) for trial in failures],
     }
-    document["trials"] = [
-        {name: getattr(trial, name) for name in FIELDS} for trial in results.by_rank()
-    ]
-    document["failures"] = [
-        {
-            "trial": trial.number,
-            "state": trial.state,
-            "reason": trial.failure,
-            "folder": trial.folder,
-        }
-        for trial in results.trials
-        if trial.state in (FAILED, INTERRUPTED)
-    ]
-    shown: dict[str, Any] = plain(document)
-    return shown
+    values: dict[str, Any] = plain(document)
+    return values
+
+
+def _progress_of_best(results: SweepResults) -> dict[str, float | None]:
+    """The best value, and the seconds until its trial ended.
+
+    The seconds are None if the best trial is older than the sweep: another one of the same study
+    made it.
+    """
+    best = results.best
+    if best is None:
+        return {"best_value": None, "best_after_seconds": None}
+    seconds = None
+    if best.ended is not None and results.facts.started is not None:
+        seconds = best.ended - results.facts.started
+        if seconds < 0:
+            seconds = None
+    return {"best_value": ranked_value(best, results.ranking), "best_after_seconds": seconds}
+
+
+def _as_row(trial: TrialResult) -> dict[str, Any]:
+    return {name: getattr(trial, name) for name in FIELDS}
+
+
+def _as_failure(trial: TrialResult) -> dict[str, Any]:
+    return {
+        "trial": trial.number,
+        "state": trial.state,
+        "reason": trial.failure,
+        "folder": trial.folder,
+    }
 
 
 def loss_names(results: SweepResults) -> list[str]:
@@ -151,56 +177,49 @@ def shown_columns(results: SweepResults) -> list[dict[str, Any]]:
     `heading`, `unit`, `path` (keys of the value in a trial), and `dropped`, the position in the
     order of columns that a narrow table drops; the objectives are always shown.
     """
-    objectives = [
-        (objective.name, None, ["values", at], None)
-        for at, objective in enumerate(results.objectives)
-    ]
-    # All of these columns are losses: `left_loss` is headed `left`.
-    losses = [
-        (one.removesuffix("_loss").replace("_", " "), None, ["losses", one], 3)
-        for one in loss_names(results)
-    ]
-    columns: list[tuple[Any, ...]] = [
-        *objectives,
-        ("comparable", None, ["comparable"], 5),
-        *losses,
-        ("epochs", "epochs", ["epochs"], 4),
-        ("time", "seconds", ["seconds"], 6),
-        ("memory", "bytes", ["host_peak_bytes"], 2),
-        ("device memory", "bytes", ["device_peak_bytes"], 1),
-    ]
+    columns = []
+    for index, objective in enumerate(results.objectives):
+        columns.append(_column(objective.name, ["values", index], dropped=None))
+    columns.append(_column("comparable", ["comparable"], dropped=5))
+    for name in loss_names(results):
+        # All of these columns are losses: `left_loss` is headed `left`.
+        heading = name.removesuffix("_loss").replace("_", " ")
+        columns.append(_column(heading, ["losses", name], dropped=3))
     return [
-        dict(zip(("heading", "unit", "path", "dropped"), column, strict=True)) for column in columns
+        *columns,
+        _column("epochs", ["epochs"], dropped=4, unit="epochs"),
+        _column("time", ["seconds"], dropped=6, unit="seconds"),
+        _column("memory", ["host_peak_bytes"], dropped=2, unit="bytes"),
+        _column("device memory", ["device_peak_bytes"], dropped=1, unit="bytes"),
     ]
+
+
+def _column(
+    heading: str, path: list[str | int], *, dropped: int | None, unit: str | None = None
+) -> dict[str, Any]:
+    return {"heading": heading, "unit": unit, "path": path, "dropped": dropped}
 
 
 def leaderboard(results: SweepResults) -> str:
     """All trials as CSV, best first; only successes have a rank, or belong to the Pareto front."""
-    losses, text = loss_names(results), io.StringIO()
-    names, parameters = [one.name for one in results.objectives], list(results.distributions)
-    plainly = ("latest", "epochs", "seconds", "host_peak_bytes", "device_peak_bytes")
+    names = [objective.name for objective in results.objectives]
+    losses = loss_names(results)
+    measured = ["latest", "epochs", "seconds", "host_peak_bytes", "device_peak_bytes"]
+    parameters = list(results.distributions)
+    text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    headings = ["rank", "trial", "state", *names, "comparable", "loss", *losses, *plainly]
-    table.writerow([*headings, "flags", "failure", "folder", *parameters])
+    headings = ["rank", "trial", "state", *names, "comparable", "loss", *losses, *measured]
+    headings += ["flags", "failure", "folder", *parameters]
+    table.writerow(headings)
     for trial in results.by_rank():
         rank = FRONT if trial.number in results.ranking.front else trial.rank
-        cells = [
-            rank,
-            trial.number,
-            trial.state,
-            *(trial.values or [None] * len(names)),
-            trial.comparable,
-            trial.loss,
-        ]
-        cells += [trial.losses.get(name) for name in losses] + [
-            getattr(trial, name) for name in plainly
-        ]
-        cells += [
-            " ".join(trial.flags),
-            trial.failure,
-            trial.folder,
-            *(trial.params.get(name) for name in parameters),
-        ]
+        cells: list[Any] = [rank, trial.number, trial.state]
+        cells += trial.values or [None] * len(names)
+        cells += [trial.comparable, trial.loss]
+        cells += [trial.losses.get(name) for name in losses]
+        cells += [getattr(trial, name) for name in measured]
+        cells += [" ".join(trial.flags), trial.failure, trial.folder]
+        cells += [trial.params.get(name) for name in parameters]
         table.writerow(["" if cell is None else cell for cell in plain(cells)])
     return text.getvalue()
 
@@ -211,17 +230,22 @@ def best_text(results: SweepResults, best: TrialResult) -> str:
     """
     from omegaconf import OmegaConf
 
-    kept, left_out = best_overrides(
-        best, results.facts.overrides if results.tuned else best.overrides
-    )
+    fixed = results.facts.overrides if results.tuned else best.overrides
+    kept, left_out = best_overrides(best, fixed)
     names = [objective.name for objective in results.objectives]
     values = list(best.values or [None] * len(names))
     content: dict[str, Any] = {"trial": best.number}
-    content |= {"values": values} if len(names) > 1 else {"value": values[0]}
-    content |= {"objective": names if len(names) > 1 else names[0]}
+    if len(names) > 1:
+        content["values"] = values
+        content["objective"] = names
+    else:
+        content["value"] = values[0]
+        content["objective"] = names[0]
     if results.ranking.by == COMPARABLE:
         content["comparable"] = ranked_value(best, results.ranking)
-    content |= {"params": dict(best.params), "overrides": kept, "left_out": left_out}
+    content["params"] = dict(best.params)
+    content["overrides"] = kept
+    content["left_out"] = left_out
     where = " ".join(shown_folder(results.folder).splitlines())
     return f"# hexlit train +best={where}\n{OmegaConf.to_yaml(OmegaConf.create(plain(content)))}"
 
@@ -232,13 +256,69 @@ def best_overrides(best: TrialResult, fixed: Sequence[str]) -> tuple[list[str], 
     The `fixed` overrides of the sweep's command line come first, without those of the sweep itself.
     The sampled values follow, as the trial had them.
     """
-    had = {_key(line): line for line in best.overrides}
-    lines = [line for line in fixed if _key(line) not in best.params]
-    lines = [line for line in lines if re.split(r"[./@]", _key(line))[0] not in _SWEEP_SECTIONS]
-    left_out = [line for line in lines if _key(line) in BUDGET]
-    sampled = [had.get(name, render(name, value)) for name, value in best.params.items()]
-    return [line for line in lines if line not in left_out] + sampled, left_out
+    kept: list[str] = []
+    left_out: list[str] = []
+    for line in fixed:
+        key = _key(line)
+        if key in best.params or re.split(r"[./@]", key)[0] in _SWEEP_SECTIONS:
+            continue
+        lines = left_out if key in BUDGET else kept
+        lines.append(line)
+    overrides = {_key(line): line for line in best.overrides}
+    for name, value in best.params.items():
+        kept.append(overrides.get(name) or render(name, value))
+    return kept, left_out
 
 
 def _key(line: str) -> str:
     return line.partition("=")[0].lstrip("+~")
+
+
+def pruned_trials(results: SweepResults) -> list[dict[str, object]]:
+    """A row for each pruned trial that had reported a value, in the order of their numbers.
+
+    `trial`, `epochs` (parts of the budget in a sweep that compares by budget), `best` of the
+    reported values, `median` over the trials that were complete by then, after equally many epochs
+    (None without such trials), their number `compared`, `saved_seconds`, all in one sentence
+    (`why`), and the parameters. The median is the value that the median pruners use; other pruners
+    have rules of theirs.
+    """
+    pruned = [trial for trial in results.trials if trial.state == PRUNED]
+    pruned.sort(key=lambda trial: trial.number)
+    rows = []
+    for trial in pruned:
+        reported = {
+            step: value for step, value in trial.intermediate.items() if math.isfinite(value)
+        }
+        if reported:
+            rows.append(_pruned_row(results, trial, reported))
+    return rows
+
+
+def _pruned_row(
+    results: SweepResults, trial: TrialResult, reported: dict[int, float]
+) -> dict[str, object]:
+    objective = results.objectives[0]
+    maximized = objective.direction == MAXIMIZE
+    best = max(reported.values()) if maximized else min(reported.values())
+    step = max(reported)
+    end = trial.ended or math.inf
+    compared = []
+    for other in results.trials:
+        if other.state == COMPLETE and step in other.intermediate and (other.ended or 0.0) <= end:
+            compared.append(other.intermediate[step])
+    middle = median(compared) if compared else None
+    comparison = "no trial was complete"
+    if middle is not None:
+        comparison = f"the median of {len(compared)} complete trials was {middle:.4g}"
+    metric = results.facts.monitor or objective.name
+    return {
+        "trial": trial.number,
+        "epochs": step + 1,
+        "best": best,
+        "median": middle,
+        "compared": len(compared),
+        "saved_seconds": saved_seconds(trial),
+        "why": f"trial {trial.number}: at best {metric} {best:.4g} in {step + 1} epochs; {comparison}",
+        **trial.params,
+    }

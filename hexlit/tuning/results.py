@@ -3,15 +3,20 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from hexlit.accelerate.machine import read_process_file
 from hexlit.errors import UsageError
 from hexlit.tuning.config import DIRECTION_OF_MODE
+from hexlit.tuning.space import (
+    describe_parameter,
+    distributions_of_study,
+    distributions_of_values,
+)
 from hexlit.tuning.sweep_folder import (
     SweepFacts,
     is_tuned,
@@ -50,6 +55,11 @@ class Objective:
 
     name: str
     direction: str
+
+    @property
+    def is_total(self) -> bool:
+        """Whether it is a total loss, with the weights of each trial."""
+        return self.name.rpartition(".")[2] == "loss"
 
     def signed(self, value: float) -> float:
         """`value` so that less is better."""
@@ -92,58 +102,72 @@ def rank_trials(
 
     `comparable` names the metric behind the trials' field `comparable`; None: the task has none.
     """
-    complete = {trial.number: trial for trial in trials if trial.state == COMPLETE}
-    points: dict[int, tuple[float, ...]] = {
-        number: tuple(o.signed(v) for o, v in zip(objectives, trial.values, strict=True))
-        for number, trial in complete.items()
-        if trial.values
-        and len(trial.values) == len(objectives)
-        and all(map(math.isfinite, trial.values))
-    }
-    first, by = objectives[0], OBJECTIVE
-    totals = [
-        one.name for one in objectives if f".{one.name}".endswith(".loss")
-    ]  # weighted by each trial
-    differ = f"the weights within {' and '.join(totals)} may differ from trial to trial"
+    complete = [trial for trial in trials if trial.state == COMPLETE]
     if len(objectives) > 1:
-        by = PARETO
-        names = ", ".join(f"{objective.name} {objective.direction}d" for objective in objectives)
-        reason = f"several objectives ({names}) have no one order: these trials are beaten by no other in all of them"
-        reason += f"; {differ}" if totals else ""
-        points_of_front = {
-            number: p
-            for number, p in points.items()
-            if not any(_beats(o, p) for o in points.values())
-        }
-        front = tuple(sorted(points_of_front, key=lambda number: (points[number], number)))
-        return Ranking(
-            by,
-            reason,
-            first,
-            (),
-            front,
-            tuple(number for number in complete if number not in points),
-        )
-    reason = f"by {first.name}, {first.direction}d"
-    shared: dict[int, tuple[float, ...]] = {
-        number: (trial.comparable,)
-        for number, trial in complete.items()
-        if trial.comparable is not None
-    }
-    if totals and comparable is not None and shared:
-        by, first, points = COMPARABLE, Objective(comparable, MINIMIZE), shared
-        reason = f"by {comparable}, minimized: {differ}"
-    elif totals and complete:
-        missing = (
-            "sweep.comparable names no loss"
-            if comparable is None
-            else f"no trial has {comparable}, the loss"
-        )
-        reason += f"; {missing} that all trials weigh alike"
-    order = tuple(sorted(points, key=lambda number: (points[number], number)))
-    return Ranking(
-        by, reason, first, order, (), tuple(number for number in complete if number not in points)
+        return _pareto_ranking(complete, objectives)
+    return _ordered_ranking(complete, objectives[0], comparable)
+
+
+def _pareto_ranking(complete: Sequence[TrialResult], objectives: Sequence[Objective]) -> Ranking:
+    points = _finite_points(complete, objectives)
+    front = []
+    for number, point in points.items():
+        if not any(_beats(other, point) for other in points.values()):
+            front.append(number)
+    front.sort(key=lambda number: (points[number], number))
+    names = ", ".join(f"{objective.name} {objective.direction}d" for objective in objectives)
+    reason = (
+        f"several objectives ({names}) have no one order: these trials are beaten by no other in "
+        "all of them"
     )
+    totals = [objective.name for objective in objectives if objective.is_total]
+    if totals:
+        reason += f"; {_differing_weights(totals)}"
+    unranked = [trial.number for trial in complete if trial.number not in points]
+    return Ranking(PARETO, reason, objectives[0], (), tuple(front), tuple(unranked))
+
+
+def _ordered_ranking(
+    complete: Sequence[TrialResult], objective: Objective, comparable: str | None
+) -> Ranking:
+    by = OBJECTIVE
+    points = _finite_points(complete, [objective])
+    reason = f"by {objective.name}, {objective.direction}d"
+    shared: dict[int, tuple[float, ...]] = {}
+    for trial in complete:
+        if trial.comparable is not None:
+            shared[trial.number] = (trial.comparable,)
+    if objective.is_total and comparable is not None and shared:
+        by = COMPARABLE
+        reason = f"by {comparable}, minimized: {_differing_weights([objective.name])}"
+        objective = Objective(comparable, MINIMIZE)
+        points = shared
+    elif objective.is_total and complete:
+        missing = f"no trial has {comparable}, the loss"
+        if comparable is None:
+            missing = "sweep.comparable names no loss"
+        reason += f"; {missing} that all trials weigh alike"
+    order = sorted(points, key=lambda number: (points[number], number))
+    unranked = [trial.number for trial in complete if trial.number not in points]
+    return Ranking(by, reason, objective, tuple(order), (), tuple(unranked))
+
+
+def _finite_points(
+    complete: Sequence[TrialResult], objectives: Sequence[Objective]
+) -> dict[int, tuple[float, ...]]:
+    """The values by number, so that less is better, of the trials whose values are finite."""
+    points = {}
+    for trial in complete:
+        values = trial.values or ()
+        if len(values) != len(objectives) or not all(map(math.isfinite, values)):
+            continue
+        pairs = zip(objectives, values, strict=True)
+        points[trial.number] = tuple(objective.signed(value) for objective, value in pairs)
+    return points
+
+
+def _differing_weights(totals: Sequence[str]) -> str:
+    return f"the weights within {' and '.join(totals)} may differ from trial to trial"
 
 
 def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -157,15 +181,15 @@ def ranked_value(trial: TrialResult, ranking: Ranking) -> float | None:
     return trial.values[0] if trial.values else None
 
 
-def _saved(trial: TrialResult) -> float | None:
-    if (
-        trial.saved_seconds is None
-        and trial.epochs
-        and trial.max_epochs is not None
-        and trial.seconds is not None
-    ):
-        return max(0, trial.max_epochs - trial.epochs) * trial.seconds / trial.epochs
-    return trial.saved_seconds
+def saved_seconds(trial: TrialResult) -> float | None:
+    """Seconds that pruning saved: the trial's estimate, else (planned epochs - epochs done) x its
+    seconds per epoch; None if neither is known.
+    """
+    if trial.saved_seconds is not None:
+        return trial.saved_seconds
+    if not trial.epochs or trial.max_epochs is None or trial.seconds is None:
+        return None
+    return max(0, trial.max_epochs - trial.epochs) * trial.seconds / trial.epochs
 
 
 def seconds_left(
@@ -217,19 +241,18 @@ class SweepResults:
     @property
     def parameters(self) -> list[dict[str, Any]]:
         """The searched parameters with their ranges."""
-        return [parameter_of(*pair) for pair in self.distributions.items()]
+        return [describe_parameter(name, one) for name, one in self.distributions.items()]
 
     @property
     def pruning(self) -> dict[str, float]:
-        """The time that pruning saved, estimated: (planned epochs - epochs done) x the trial's own
-        seconds per epoch.
+        """The time that pruning saved, estimated (see the function `saved_seconds`).
 
-        A trial that knows the cost of its start and its time budget reports its own estimate.
         `saved_seconds` is the sum over `estimated_trials` pruned trials; the epochs or the seconds
         of `unknown_trials` more are not known.
         """
         pruned = [trial for trial in self.trials if trial.state == PRUNED]
-        known = [seconds for trial in pruned if (seconds := _saved(trial)) is not None]
+        estimates = [saved_seconds(trial) for trial in pruned]
+        known = [seconds for seconds in estimates if seconds is not None]
         return {
             "saved_seconds": sum(known),
             "estimated_trials": len(known),
@@ -245,19 +268,19 @@ class SweepResults:
         until the last trial ends, estimated from the ended ones; None while there is no estimate.
         `best`: number of the best trial so far.
         """
-        counts, facts = self.counts, self.facts
-        left = {
-            FINISHED: 0.0,
-            GOING_ON: seconds_left(self.trials, facts.n_trials, facts.n_jobs),
-        }.get(self.state)
-        done = counts[COMPLETE] + counts[PRUNED] + counts[FAILED]
-        entries = {
-            "done": done,
-            "of": facts.n_trials,
+        counts = self.counts
+        left = None
+        if self.state == FINISHED:
+            left = 0.0
+        elif self.state == GOING_ON:
+            left = seconds_left(self.trials, self.facts.n_trials, self.facts.n_jobs)
+        return {
+            "done": counts[COMPLETE] + counts[PRUNED] + counts[FAILED],
+            "of": self.facts.n_trials,
             "running": counts[RUNNING],
             "eta_seconds": left,
+            "best": self.ranking.best,
         }
-        return entries | {"best": self.ranking.best}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -277,11 +300,11 @@ class SweepResults:
         other complete ones, the rest.
         """
         front = {number: index for index, number in enumerate(self.ranking.front)}
-        far = len(self.trials) + 1
+        last = len(self.trials) + 1
 
         def key(trial: TrialResult) -> tuple[int, int, int, int]:
-            number = trial.number
-            return trial.rank or far, front.get(number, far), STATES.index(trial.state), number
+            rank = trial.rank or last
+            return rank, front.get(trial.number, last), STATES.index(trial.state), trial.number
 
         return sorted(self.trials, key=key)
 
@@ -300,77 +323,95 @@ def read_results(
     now = time.time() if now is None else now
     if not folder.is_dir():
         raise UsageError(f"folder={folder}: there is no such folder")
-    return _tuned(folder, now, study) if is_tuned(folder) else _sequential(folder, now)
+    if is_tuned(folder):
+        return _read_tuned(folder, now, study)
+    return _read_multirun(folder, now)
 
 
-def _tuned(folder: Path, now: float, study: "Study | None") -> SweepResults:
+def _read_tuned(folder: Path, now: float, study: "Study | None") -> SweepResults:
     from hexlit.tuning.study import load_study
 
     process = read_process_file(folder)
     alive = process is not None and process.alive
     facts = read_facts(folder)
-    frozen = []
+    records: list[FrozenTrial] = []
     try:
         study = study or load_study(folder)
-        frozen = study.get_trials(deepcopy=False)
+        records = study.get_trials(deepcopy=False)
         if not facts.directions:  # killed before it could write its facts
-            facts = replace(
-                facts, directions=tuple(direction.name.lower() for direction in study.directions)
-            )
+            directions = [direction.name.lower() for direction in study.directions]
+            facts = replace(facts, directions=tuple(directions))
     except UsageError:
         if not alive:  # a sweep that has just begun has no study yet
             raise
-    trials = trials_of_study(folder, facts, frozen, alive, now)
-    names = facts.objectives or tuple(
-        f"objective {number}" for number in range(len(facts.directions) or 1)
-    )
-    objectives = [
-        Objective(*pair) for pair in zip(names, facts.directions or [MINIMIZE], strict=True)
-    ]
-    state = GOING_ON if alive else FINISHED if facts.finished is not None else STOPPED
-    if state == STOPPED and any(trial.state == RUNNING for trial in trials):
-        state = GOING_ON  # its process runs elsewhere, or another process has joined the study
-    return _ranked(
-        folder, state, facts, objectives, distributions_of_study(frozen), trials, tuned=True
-    )
+    trials = trials_of_study(folder, facts, records, alive, now)
+    directions = list(facts.directions or [MINIMIZE])
+    names = list(facts.objectives)
+    if not names:
+        names = [f"objective {number}" for number in range(len(directions))]
+    pairs = zip(names, directions, strict=True)
+    objectives = [Objective(name, direction) for name, direction in pairs]
+    # A trial runs without the sweep's process if that one is remote, or another one has joined.
+    if alive:
+        state = GOING_ON
+    elif facts.finished is not None:
+        state = FINISHED
+    elif any(trial.state == RUNNING for trial in trials):
+        state = GOING_ON
+    else:
+        state = STOPPED
+    distributions = distributions_of_study(records)
+    return _ranked(folder, state, facts, objectives, distributions, trials)
 
 
-def _sequential(folder: Path, now: float) -> SweepResults:
+def _read_multirun(folder: Path, now: float) -> SweepResults:
+    """A plain `--multirun`, which has no study; its jobs are compared by `trainer.monitor`."""
     jobs = list(numbered_folders(folder))
     if not jobs:
         hint = "is a single run" if (folder / ".hydra").is_dir() else "holds no sweep"
         raise UsageError(f"folder={folder}: {hint}; a sweep's folder has trial-000/ or 0/ in it")
     swept = swept_overrides(folder)
     config = read_yaml(jobs[0][1] / ".hydra" / "config.yaml") or {}
-    watched = {"monitor": "train.loss", "monitor_mode": "min"} | (config.get("trainer") or {})
-    facts = SweepFacts(folder.parent.name, comparable=(config.get("sweep") or {}).get("comparable"))
+    trainer = config.get("trainer") or {}
+    sweep = config.get("sweep") or {}
+    facts = SweepFacts(folder.parent.name, comparable=sweep.get("comparable"))
     trials = trials_of_jobs(jobs, swept, facts, now)
-    name, direction, problems = watched["monitor"], DIRECTION_OF_MODE[watched["monitor_mode"]], []
-    columns = {name for trial in trials for name in trial.curves.columns}
-    losses = [name for name in ("val.loss", "train.loss") if name in columns]
+    name = trainer.get("monitor", "train.loss")
+    direction = DIRECTION_OF_MODE[trainer.get("monitor_mode", "min")]
+    problems = []
+    columns = {column for trial in trials for column in trial.curves.columns}
+    losses = [loss for loss in ("val.loss", "train.loss") if loss in columns]
     if name not in columns and losses:
-        problems = [
+        problems.append(
             f"trainer.monitor={name} has not been measured; the jobs are compared by {losses[0]}"
-        ]
+        )
         name, direction = losses[0], MINIMIZE
-    for at, trial in enumerate(trials):
-        last = trial.curves.last(name) if trial.state == COMPLETE else None
-        trials[at] = replace(trial, values=None if last is None else (last,))
+    for index, trial in enumerate(trials):
+        value = trial.curves.last(name) if trial.state == COMPLETE else None
+        trials[index] = replace(trial, values=None if value is None else (value,))
     asked = math.prod(swept.values()) if swept else None
     ended = all(trial.state != RUNNING for trial in trials)
-    state = GOING_ON if not ended else FINISHED if len(trials) >= (asked or 0) else STOPPED
-    first = min(trial.started or now for trial in trials)
-    last = max(trial.ended or now for trial in trials) if ended else None
+    if not ended:
+        state = GOING_ON
+    elif len(trials) >= (asked or 0):
+        state = FINISHED
+    else:
+        state = STOPPED
+    started = min(trial.started or now for trial in trials)
+    finished = max(trial.ended or now for trial in trials) if ended else None
     facts = replace(
-        facts, objectives=(name,), directions=(direction,), monitor=name, n_trials=asked
-    )
-    facts = replace(
-        facts, started=first, finished=last, seconds=None if last is None else last - first
+        facts,
+        objectives=(name,),
+        directions=(direction,),
+        monitor=name,
+        n_trials=asked,
+        started=started,
+        finished=finished,
+        seconds=None if finished is None else finished - started,
     )
     distributions = distributions_of_values([trial.params for trial in trials])
-    return _ranked(
-        folder, state, facts, [Objective(name, direction)], distributions, trials, problems
-    )
+    objectives = [Objective(name, direction)]
+    return _ranked(folder, state, facts, objectives, distributions, trials, problems)
 
 
 def _ranked(
@@ -381,8 +422,6 @@ def _ranked(
     distributions: Mapping[str, "BaseDistribution"],
     trials: Sequence[TrialResult],
     problems: Sequence[str] = (),
-    *,
-    tuned: bool = False,
 ) -> SweepResults:
     split = reported_split(trials, objectives)
     if split is not None:
@@ -390,123 +429,38 @@ def _ranked(
     comparable = None if facts.comparable is None else f"{split or 'train'}.{facts.comparable}"
     ranking = rank_trials(trials, objectives, comparable)
     ranks = {number: rank for rank, number in enumerate(ranking.order, 1)}
-    ranked = tuple(replace(trial, rank=ranks.get(trial.number)) for trial in trials)
-    known = distributions, ranked, split, comparable, ranking, tuple(problems)
-    return SweepResults(folder, tuned, state, facts, tuple(objectives), *known)
+    return SweepResults(
+        folder=folder,
+        tuned=is_tuned(folder),
+        state=state,
+        facts=facts,
+        objectives=tuple(objectives),
+        distributions=distributions,
+        trials=tuple(replace(trial, rank=ranks.get(trial.number)) for trial in trials),
+        split=split,
+        comparable=comparable,
+        ranking=ranking,
+        problems=tuple(problems),
+    )
 
 
 def _with_losses(trial: TrialResult, split: str, comparable: str | None) -> TrialResult:
     """`trial` with its final losses over the data `split`."""
     losses = trial.curves.losses(split)
-    shared = None if comparable is None else trial.curves.last(f"{split}.{comparable}")
-    others = {name: value for name, value in losses.items() if name not in ("loss", comparable)}
-    return replace(trial, loss=losses.get("loss"), comparable=shared, losses=others)
-
-
-def distributions_of_study(trials: Iterable["FrozenTrial"]) -> dict[str, "BaseDistribution"]:
-    """The searched parameters in order of appearance;
-    a range that changed covers all its versions.
-    """
-    result: dict[str, Any] = {}
-    for trial in trials:
-        for name, now in trial.distributions.items():
-            was: Any = result.setdefault(name, now)
-            new: Any = now
-            if type(new) is type(was) and new != was and hasattr(was, "low"):
-                result[name] = type(was)(
-                    min(was.low, new.low), max(was.high, new.high), log=was.log
-                )
-    return result
-
-
-def distributions_of_values(settings: Sequence[Mapping[str, Any]]) -> dict[str, "BaseDistribution"]:
-    """The parameters of a sweep without a study;
-    their ranges are those of the values in `settings`.
-    """
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    result: dict[str, BaseDistribution] = {}
-    for name in dict.fromkeys(name for one in settings for name in one):
-        values: list[Any] = [one[name] for one in settings if name in one]
-        kinds = {type(value) for value in values}
-        if kinds <= {int, float} and all(map(math.isfinite, values)):
-            kind = IntDistribution if kinds == {int} else FloatDistribution
-            result[name] = kind(min(values), max(values))
-        else:
-            result[name] = CategoricalDistribution(tuple(dict.fromkeys(values)))
-    return result
-
-
-def parameter_of(name: str, distribution: Any) -> dict[str, Any]:
-    """The parameter `name` with a distribution of Optuna:
-    `kind` (`float`, `int` or `categorical`) and range.
-    """
-    known = {
-        "name": name,
-        "kind": "categorical",
-        "log": False,
-        "low": None,
-        "high": None,
-        "choices": (),
-    }
-    if hasattr(distribution, "choices"):
-        return known | {"choices": distribution.choices}
-    kind = type(distribution).__name__.removesuffix("Distribution").lower()
-    ends = {"low": float(distribution.low), "high": float(distribution.high)}
-    return known | ends | {"kind": kind, "log": distribution.log}
+    total = losses.pop("loss", None)
+    shared = None
+    if comparable is not None:
+        shared = trial.curves.last(f"{split}.{comparable}")
+        losses.pop(comparable, None)
+    return replace(trial, loss=total, comparable=shared, losses=losses)
 
 
 def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective]) -> str | None:
     """The data of the compared losses: that of an objective, else validation, else training."""
     known = {split for trial in trials for split in trial.curves.splits}
-    wanted = [
-        objective.name.rpartition(".")[0]
-        for objective in objectives
-        if objective.name.endswith("loss")
-    ]
-    return next(
-        (split for split in (*wanted, "val", "train", *sorted(known)) if split in known), None
-    )
-
-
-def pruned_trials(results: SweepResults) -> list[dict[str, object]]:
-    """A row for each pruned trial that had reported a value, in the order of their numbers.
-
-    `trial`, `epochs` (parts of the budget in a sweep that compares by budget), `best` of the
-    reported values, `median` over the trials that were complete by then, after equally many epochs
-    (None without such trials), their number `compared`, `saved_seconds`, all in one sentence
-    (`why`), and the parameters. The median is the value that the median pruners use; other pruners
-    have their own rules.
-    """
-    better = max if results.objectives[0].direction == MAXIMIZE else min
-    metric = results.facts.monitor or results.objectives[0].name
-    complete = [trial for trial in results.trials if trial.state == COMPLETE]
-    rows = []
-    for trial in sorted(results.trials, key=lambda trial: trial.number):
-        reported = {
-            step: value for step, value in trial.intermediate.items() if math.isfinite(value)
-        }
-        if trial.state != PRUNED or not reported:
-            continue
-        best, step, end = better(reported.values()), max(reported), trial.ended or math.inf
-        there = [
-            other
-            for other in complete
-            if step in other.intermediate and (other.ended or 0.0) <= end
-        ]
-        middle = median(other.intermediate[step] for other in there) if there else None
-        compared = (
-            f"the median of {len(there)} complete trials was {middle:.4g}"
-            if there
-            else "no trial was complete"
-        )
-        row: dict[str, object] = {
-            "trial": trial.number,
-            "epochs": step + 1,
-            "best": best,
-            "median": middle,
-        }
-        row |= {"compared": len(there), "saved_seconds": _saved(trial)}
-        why = f"trial {trial.number}: at best {metric} {best:.4g} in {step + 1} epochs; {compared}"
-        rows.append(row | {"why": why} | dict(trial.params))
-    return rows
+    losses = [objective.name for objective in objectives if objective.name.endswith("loss")]
+    wanted = [name.rpartition(".")[0] for name in losses]
+    for split in (*wanted, "val", "train", *sorted(known)):
+        if split in known:
+            return split
+    return None

@@ -27,6 +27,7 @@ from hexlit.errors import UsageError
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution, CategoricalChoiceType
+    from optuna.trial import FrozenTrial
 
 # Read back as the same string without quotes. Words that mean a number, a truth value or null are
 # left out.
@@ -283,3 +284,61 @@ def _text(name: str, value: Any) -> str:
 def _key(key: Any) -> str:
     """A key of a dictionary, which Hydra does not let be quoted."""
     return _SPECIAL_IN_KEYS.sub(r"\\\g<0>", key) if isinstance(key, str) else _text("", key)
+
+
+def distributions_of_study(trials: Iterable["FrozenTrial"]) -> dict[str, "BaseDistribution"]:
+    """The searched parameters in order of appearance;
+    a range that changed covers all its versions.
+    """
+    result: dict[str, Any] = {}
+    for trial in trials:
+        for name, distribution in trial.distributions.items():
+            new: Any = distribution
+            old = result.setdefault(name, new)
+            if type(new) is type(old) and new != old and hasattr(old, "low"):
+                low = min(old.low, new.low)
+                high = max(old.high, new.high)
+                result[name] = type(old)(low, high, log=old.log)
+    return result
+
+
+def distributions_of_values(settings: Sequence[Mapping[str, Any]]) -> dict[str, "BaseDistribution"]:
+    """The parameters of a sweep without a study;
+    their ranges are those of the values in `settings`.
+    """
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    result: dict[str, BaseDistribution] = {}
+    names = dict.fromkeys(name for one in settings for name in one)
+    for name in names:
+        values: list[Any] = [one[name] for one in settings if name in one]
+        kinds = {type(value) for value in values}
+        if kinds <= {int, float} and all(map(math.isfinite, values)):
+            kind = IntDistribution if kinds == {int} else FloatDistribution
+            result[name] = kind(min(values), max(values))
+        else:
+            result[name] = CategoricalDistribution(tuple(dict.fromkeys(values)))
+    return result
+
+
+def describe_parameter(name: str, distribution: Any) -> dict[str, Any]:
+    """The parameter `name` with a distribution of Optuna:
+    `kind` (`float`, `int` or `categorical`) and range.
+    """
+    if hasattr(distribution, "choices"):
+        return {
+            "name": name,
+            "kind": "categorical",
+            "log": False,
+            "low": None,
+            "high": None,
+            "choices": distribution.choices,
+        }
+    return {
+        "name": name,
+        "kind": type(distribution).__name__.removesuffix("Distribution").lower(),
+        "log": distribution.log,
+        "low": float(distribution.low),
+        "high": float(distribution.high),
+        "choices": (),
+    }

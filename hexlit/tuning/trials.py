@@ -19,13 +19,11 @@ from hexlit.tuning.sweep_folder import SweepFacts, read_yaml
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED = (
-    "complete",
-    "pruned",
-    "failed",
-    "running",
-    "interrupted",
-)
+COMPLETE = "complete"
+PRUNED = "pruned"
+FAILED = "failed"
+RUNNING = "running"
+INTERRUPTED = "interrupted"
 STATES = (COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED)
 STARTING = 60.0
 """Seconds that a run may take until its first file,
@@ -59,10 +57,11 @@ class Curves:
 
     def losses(self, split: str) -> dict[str, float | None]:
         """Final value of every loss over the data `split`, by its name without the split."""
-        names = [
-            name for name in self.columns if name.startswith(f"{split}.") and name.endswith("loss")
-        ]
-        return {name.removeprefix(f"{split}."): self.last(name) for name in names}
+        names = [name for name in self.columns if name.endswith("loss")]
+        prefix = f"{split}."
+        return {
+            name.removeprefix(prefix): self.last(name) for name in names if name.startswith(prefix)
+        }
 
     def last(self, name: str) -> float | None:
         """The final value of a metric; None where it was never logged or is no finite number."""
@@ -74,16 +73,17 @@ class Curves:
         """
         if epoch not in self.epochs:
             return self
-        at = self.epochs.index(epoch)
-        return replace(
-            self, ends={name: last_of(values[at : at + 1]) for name, values in self.columns.items()}
-        )
+        index = self.epochs.index(epoch)
+        ends = {name: last_of((values[index],)) for name, values in self.columns.items()}
+        return replace(self, ends=ends)
 
 
 def last_of(values: Metric) -> float | None:
     """The last value that was logged; None without one, or where it is no finite number."""
-    last = next((value for value in reversed(values) if value is not None), math.nan)
-    return last if math.isfinite(last) else None
+    logged = [value for value in values if value is not None]
+    if not logged or not math.isfinite(logged[-1]):
+        return None
+    return logged[-1]
 
 
 def read_curves(path: Path) -> Curves:
@@ -99,12 +99,17 @@ def _read(path: Path, changed: int, size: int) -> Curves:
     """Read once for each state of a file: the table of an ended trial is asked for often."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
     table = csv.DictReader(line for line in lines if line.endswith("\n"))
-    rows = {int(float(row["epoch"])): row for row in table if _number(row.get("epoch")) is not None}
+    rows: dict[int, dict[str, str]] = {}
+    for row in table:
+        epoch = _number(row.get("epoch"))
+        if epoch is not None:
+            rows[int(epoch)] = row
     epochs = tuple(sorted(rows))
-    names = [name for name in table.fieldnames or () if name not in ("epoch", "step")]
-    return Curves(
-        epochs, {name: tuple(_number(rows[epoch][name]) for epoch in epochs) for name in names}
-    )
+    columns: dict[str, Metric] = {}
+    for name in table.fieldnames or ():
+        if name not in ("epoch", "step"):
+            columns[name] = tuple(_number(rows[epoch][name]) for epoch in epochs)
+    return Curves(epochs, columns)
 
 
 def _number(text: str | None) -> float | None:
@@ -122,20 +127,14 @@ def mean_curves(parts: Sequence[Curves]) -> Curves:
         return parts[0]
     epochs = tuple(sorted({epoch for part in parts for epoch in part.epochs}))
     names = dict.fromkeys(name for part in parts for name in part.columns)
-    courses = {
-        name: [dict(zip(part.epochs, part.column(name), strict=True)) for part in parts]
-        for name in names
-    }
-    columns = {
-        name: tuple(_mean([course.get(epoch) for course in by_part]) for epoch in epochs)
-        for name, by_part in courses.items()
-    }
-    restored = any(part.ends for part in parts)
-    return Curves(
-        epochs,
-        columns,
-        {name: _mean([part.last(name) for part in parts]) for name in names if restored},
-    )
+    columns: dict[str, Metric] = {}
+    for name in names:
+        courses = [dict(zip(part.epochs, part.column(name), strict=True)) for part in parts]
+        columns[name] = tuple(_mean([course.get(epoch) for course in courses]) for epoch in epochs)
+    ends = {}
+    if any(part.ends for part in parts):  # a run that restored earlier weights
+        ends = {name: _mean([part.last(name) for part in parts]) for name in names}
+    return Curves(epochs, columns, ends)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -155,26 +154,38 @@ def sanity_flags(parts: Iterable[Curves], comparable: str | None = None) -> tupl
     """
     result: set[str] = set()
     for curves in parts:
-        losses = [values for name, values in curves.columns.items() if name.endswith("loss")]
-        if any(
-            value is not None and not math.isfinite(value) for values in losses for value in values
-        ):
+        if _has_nan(curves):
             result.add(NAN)
-        training, validation = (
-            curves.column(
-                name if (name := f"{split}.{comparable}") in curves.columns else f"{split}.loss"
-            )
-            for split in ("train", "val")
-        )
+        training = _compared_loss(curves, "train", comparable)
+        validation = _compared_loss(curves, "val", comparable)
         if _risen([loss for (loss,) in _finite(training)]) is not None:
             result.add(RISING)
         both = _finite(training, validation)
-        lowest, width = _risen([loss for _, loss in both]), _stretch(len(both))
-        if lowest is not None and fmean(t for t, _ in both[-width:]) < fmean(
-            t for t, _ in both[lowest:][:width]
-        ):
+        lowest = _risen([loss for _, loss in both])
+        if lowest is None:
+            continue
+        width = _stretch(len(both))
+        at_the_end = fmean(loss for loss, _ in both[-width:])
+        at_the_lowest = fmean(loss for loss, _ in both[lowest : lowest + width])
+        if at_the_end < at_the_lowest:
             result.add(OVERFITTING)
     return tuple(flag for flag in FLAGS if flag in result)
+
+
+def _has_nan(curves: Curves) -> bool:
+    """Whether a loss was NaN or infinite in some epoch."""
+    for name, values in curves.columns.items():
+        if not name.endswith("loss"):
+            continue
+        if any(value is not None and not math.isfinite(value) for value in values):
+            return True
+    return False
+
+
+def _compared_loss(curves: Curves, split: str, comparable: str | None) -> Metric:
+    """The loss `comparable` over the data `split`, else the total."""
+    name = f"{split}.{comparable}"
+    return curves.column(name if name in curves.columns else f"{split}.loss")
 
 
 def _finite(*columns: Metric) -> list[tuple[float, ...]]:
@@ -258,51 +269,44 @@ def trials_of_study(
     """The trials of a study that have begun, by number."""
     from hexlit.tuning.shared_trials import is_surplus
 
-    begun = (trial for trial in trials if trial.state.name != "WAITING" and not is_surplus(trial))
-    by_number = sorted(begun, key=lambda trial: trial.number)
-    return [_read_trial(folder, facts, trial, sweep_alive, now) for trial in by_number]
+    begun = [trial for trial in trials if trial.state.name != "WAITING"]
+    begun = [trial for trial in begun if not is_surplus(trial)]
+    begun.sort(key=lambda trial: trial.number)
+    return [_read_trial(folder, facts, trial, sweep_alive, now) for trial in begun]
 
 
 def _read_trial(
     folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive: bool, now: float
 ) -> TrialResult:
-    from hexlit.tuning.shared_trials import is_interrupted, is_watched
-
     noted = trial.user_attrs
     path = folder / (Path(str(noted.get("folder") or "")).name or f"trial-{trial.number:03d}")
-    runs = sorted(one for one in path.glob("seed-*") if one.is_dir()) or [
-        path
-    ]  # one for each seed, or its own
-    started, ended = (
-        None if at is None else at.timestamp()
-        for at in (trial.datetime_start, trial.datetime_complete)
-    )
-    state = {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": FAILED}.get(trial.state.name, RUNNING)
-    if is_interrupted(trial) or (
-        state == RUNNING
-        and not sweep_alive
-        and not is_watched(trial)
-        and not any(map(_goes_on, runs))
-    ):
-        state = INTERRUPTED
+    runs = sorted(one for one in path.glob("seed-*") if one.is_dir())
+    if not runs:  # a single seed
+        runs = [path]
+    state = _state_of_trial(trial, runs, sweep_alive)
     failure = None
     if state in (FAILED, INTERRUPTED):
-        default = (
-            "the sweep ended while it ran" if state == INTERRUPTED else "no reason was recorded"
-        )
-        failure = str(noted.get("failure") or default)
+        unknown = "no reason was recorded"
+        if state == INTERRUPTED:
+            unknown = "the sweep ended while it ran"
+        failure = str(noted.get("failure") or unknown)
+    values = None
+    if state == COMPLETE and trial.values is not None:
+        values = tuple(map(float, trial.values))
+    started = None if trial.datetime_start is None else trial.datetime_start.timestamp()
+    ended = None if trial.datetime_complete is None else trial.datetime_complete.timestamp()
     last = now if state == RUNNING else ended
-    taken = None if started is None or last is None else max(0.0, last - started)
+    seconds = None
+    if started is not None and last is not None:
+        seconds = max(0.0, last - started)
     reported = {
         int(step): float(value) for step, value in sorted(trial.intermediate_values.items())
     }
-    known = TrialResult(
-        trial.number,
-        state,
-        values=None
-        if trial.values is None or state != COMPLETE
-        else tuple(map(float, trial.values)),
-        seconds=noted.get("seconds", taken),
+    result = TrialResult(
+        number=trial.number,
+        state=state,
+        values=values,
+        seconds=noted.get("seconds", seconds),
         failure=failure,
         folder=path.name if path.is_dir() else None,
         params={name: plain_value(value) for name, value in trial.params.items()},
@@ -315,7 +319,20 @@ def _read_trial(
         intermediate=reported,
         saved_seconds=noted.get("saved_seconds"),
     )
-    return _with_runs(known, runs, facts.comparable, noted)
+    return _with_runs(result, runs, facts.comparable, noted)
+
+
+def _state_of_trial(trial: "FrozenTrial", runs: Sequence[Path], sweep_alive: bool) -> str:
+    from hexlit.tuning.shared_trials import is_interrupted, is_watched
+
+    if is_interrupted(trial):
+        return INTERRUPTED
+    ended = {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": FAILED}
+    if trial.state.name in ended:
+        return ended[trial.state.name]
+    if sweep_alive or is_watched(trial) or any(_is_alive(run) for run in runs):
+        return RUNNING
+    return INTERRUPTED
 
 
 def trials_of_jobs(
@@ -332,10 +349,11 @@ def trials_of_jobs(
         overrides = _overrides_of(run)
         values = values_of(overrides)
         changes = [path.stat().st_mtime for path in (run / ".hydra", *run.glob("*.*"))]
-        started, last = min(changes), now if state == RUNNING else max(changes)
-        known = TrialResult(
-            number,
-            state,
+        started = min(changes)
+        last = now if state == RUNNING else max(changes)
+        result = TrialResult(
+            number=number,
+            state=state,
             seconds=max(0.0, last - started),
             failure=failure,
             folder=run.name,
@@ -344,7 +362,7 @@ def trials_of_jobs(
             started=started,
             ended=None if state == RUNNING else last,
         )
-        trials.append(_with_runs(known, [run], facts.comparable, {}))
+        trials.append(_with_runs(result, [run], facts.comparable, {}))
     return trials
 
 
@@ -355,43 +373,51 @@ def _with_runs(
     and from what is `noted` of it, which takes precedence.
     """
     summaries = [read_json(run / "summary.json") for run in runs]
-    parts = [_curves_of(run, summary) for run, summary in zip(runs, summaries, strict=True)]
-    asked = [
-        line.partition("=")[2]
-        for line in trial.overrides
-        if line.lstrip("+").startswith("trainer.max_epochs=")
-    ]
-    found: dict[str, Any] = {
-        "epochs": max((len(part.epochs) for part in parts), default=0) or None,
-        "max_epochs": int(asked[-1]) if asked and asked[-1].isdecimal() else None,
+    pairs = zip(runs, summaries, strict=True)
+    parts = [_curves_of(run, summary) for run, summary in pairs]
+    facts: dict[str, Any] = {
+        "epochs": max(len(part.epochs) for part in parts) or None,
+        "max_epochs": _max_epochs(trial.overrides),
     }
     for name in ("host_peak_bytes", "device_peak_bytes"):
         peaks = [(summary.get("memory") or {}).get(name) for summary in summaries]
-        found[name] = max((peak for peak in peaks if peak is not None), default=None)
-    found |= {name: noted[name] for name in found if noted.get(name) is not None}
-    return replace(trial, curves=mean_curves(parts), flags=sanity_flags(parts, comparable), **found)
+        facts[name] = max((peak for peak in peaks if peak is not None), default=None)
+    for name in facts:
+        if noted.get(name) is not None:
+            facts[name] = noted[name]
+    return replace(trial, curves=mean_curves(parts), flags=sanity_flags(parts, comparable), **facts)
+
+
+def _max_epochs(overrides: Iterable[str]) -> int | None:
+    """The last `trainer.max_epochs` of `overrides`, where it is a number."""
+    values = dict(line.lstrip("+").split("=", 1) for line in overrides if "=" in line)
+    text = values.get("trainer.max_epochs", "")
+    return int(text) if text.isdecimal() else None
 
 
 def _curves_of(run: Path, summary: Mapping[str, Any]) -> Curves:
     """The metrics of a run; where it restored its best epoch's weights,
     that epoch's metrics are the final ones.
     """
-    curves, best = read_curves(run / "metrics.csv"), summary.get("best") or {}
-    return curves.ended_with(best["epoch"]) if best.get("restored") is True else curves
+    curves = read_curves(run / "metrics.csv")
+    best = summary.get("best") or {}
+    if best.get("restored") is True:
+        return curves.ended_with(best["epoch"])
+    return curves
 
 
 def _state_of_job(run: Path, now: float) -> tuple[str, str | None]:
     """State of a trial without a study, and why it failed."""
-    if (run / "summary.json").is_file() and not _goes_on(run):
+    if (run / "summary.json").is_file() and not _is_alive(run):
         return COMPLETE, None
     if (run / PROCESS_FILE).is_file():
-        return (RUNNING, None) if _goes_on(run) else (INTERRUPTED, "killed while it ran")
+        return (RUNNING, None) if _is_alive(run) else (INTERRUPTED, "killed while it ran")
     if now - (run / ".hydra").stat().st_mtime < STARTING and not (run / "metrics.csv").exists():
         return RUNNING, None
     return FAILED, "ended without a result; its train.log says more"
 
 
-def _goes_on(run: Path) -> bool:
+def _is_alive(run: Path) -> bool:
     process = read_process_file(run)
     return process is not None and process.alive
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tuning.results import pruned_trials, read_results
+from hexlit.tuning.result_files import pruned_trials
+from hexlit.tuning.results import read_results
 from tests.tuning.sweeps import (
     BEGAN,
     Made,
