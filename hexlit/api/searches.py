@@ -285,7 +285,7 @@ class Search(Guarded):
             return machine, RolloutEvaluator(self._playouts)
         from hexlit.accelerate.config import AcceleratorConfig
         from hexlit.accelerate.profile import build_profile
-        from hexlit.commands.players import Evaluators
+        from hexlit.commands.player_factory import Evaluators
 
         make_evaluator = Evaluators(self._network, size, build_profile(AcceleratorConfig()))
         return machine, make_evaluator(machine.rows)

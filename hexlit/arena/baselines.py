@@ -49,10 +49,11 @@ class TwoDistancePlayer(Player):
         or never.
         """
         white = np.full(len(cells), WHITE, np.int8)
-        swap = np.int16(cells.shape[1])
         moves, values = self._search(cells, white, self.depth)
         _, deeper_values = self._search(cells, white, self.depth + 1)
-        return np.where(values + deeper_values < 0, swap, moves)
+        stands_worse = values + deeper_values < 0
+        swap = np.int16(cells.shape[1])
+        return np.where(stands_worse, swap, moves)
 
     def _search(
         self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int

@@ -103,7 +103,7 @@ def _bench_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
     import torch
 
     from hexlit.bench.measure import Report, Subject
-    from hexlit.commands.players import applied_profile
+    from hexlit.commands.player_factory import applied_profile
     from hexlit.nets.tower import build_net
     from hexlit.tasks.hex.checkpoint import load_network
 

@@ -19,7 +19,7 @@ from hexlit.arena.puzzles import GRADES, make_puzzles
 from hexlit.arena.thinker import PlyReview, Thinker, exact_review, review
 from hexlit.commands.command_line import print_results
 from hexlit.commands.composing import Composed
-from hexlit.commands.players import Evaluators, applied_profile, networks_by_board
+from hexlit.commands.player_factory import Evaluators, applied_profile, networks_by_board
 from hexlit.errors import UsageError
 from hexlit.files import plain, write_json_atomic, write_text_atomic
 from hexlit.hex.board import GameBoard

@@ -159,7 +159,7 @@ def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
     from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 
     if settings.player == "network":
-        from hexlit.commands.players import networks_by_board
+        from hexlit.commands.player_factory import networks_by_board
 
         board = settings.board or WITHOUT_NETWORK
         make_evaluator, size, knows_swap = networks_by_board(

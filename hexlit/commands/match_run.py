@@ -23,7 +23,7 @@ from hexlit.arena.tournament import (
 from hexlit.commands.command_line import as_json, track
 from hexlit.commands.composing import Composed
 from hexlit.commands.kernels import player_kernels
-from hexlit.commands.players import PlayerFactory
+from hexlit.commands.player_factory import PlayerFactory
 from hexlit.commands.report_files import games_of, write_beside
 from hexlit.commands.run_folder import resumable, settings_writer
 from hexlit.errors import UsageError

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hexlit.arena.player_spec import PlayerSpec, level_specs, parse_player
 from hexlit.arena.players import Player
-from hexlit.commands.players import PlayerFactory, networks_by_board
+from hexlit.commands.player_factory import PlayerFactory, networks_by_board
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import GameBoard

@@ -190,7 +190,7 @@ def network_policy(checkpoint: str, size: int) -> "Policy":
     import numpy as np
 
     from hexlit.accelerate.config import AcceleratorConfig
-    from hexlit.commands.players import networks_by_board
+    from hexlit.commands.player_factory import networks_by_board
     from hexlit.hex.encoding import encode
     from hexlit.nets.evaluator import answers
 

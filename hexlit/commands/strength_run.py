@@ -27,7 +27,7 @@ from hexlit.arena.measures import (
 from hexlit.arena.positions import LIMITS, game_positions, limits_of, random_positions
 from hexlit.commands.command_line import as_json, print_results, track
 from hexlit.commands.composing import Composed
-from hexlit.commands.players import Evaluators, applied_profile
+from hexlit.commands.player_factory import Evaluators, applied_profile
 from hexlit.commands.report_files import STRENGTH, document_of, own_values, write_beside
 from hexlit.commands.run_folder import resumable, settings_writer
 from hexlit.commands.strength import StrengthConfig

@@ -116,7 +116,8 @@ class Pace:
         counts = [one["games"] for one in alone]
         rates = [one["positions_per_second"] for one in alone]
         rate = np.interp(math.log(games), np.log(counts), rates)
-        return float(min(1.0, games / counts[0]) * rate)
+        share_of_fewest = min(1.0, games / counts[0])
+        return float(share_of_fewest * rate)
 
     def speed(self, busy: float) -> float:
         """Speed of each of `busy` busy threads of the machine, as a share of that of a single one.

@@ -335,10 +335,11 @@ class SelfPlay(Guarded):
         return over, recalled
 
     def _start(self, g: int, game_id: int, network_version: int) -> None:
-        self._state.slot[g] = np.zeros((), SLOT)
-        self._state.slot[g]["game_id"] = game_id
-        self._state.slot[g]["network_version"] = network_version
-        start_game(self._state, self._stones, self._tree, g, self._rules, self._geometry)
+        state = self._state
+        state.slot[g] = np.zeros((), SLOT)
+        state.slot[g]["game_id"] = game_id
+        state.slot[g]["network_version"] = network_version
+        start_game(state, self._stones, self._tree, g, self._rules, self._geometry)
 
     def _harvest(self, network_version: int) -> list[GameRecord]:
         """Records of the finished games; their slots start the next ones."""

@@ -53,7 +53,9 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
         `message` is formatted with the row's entry of `values`.
         """
         for row in np.flatnonzero(wrong).tolist():
-            text = message if values is None else message.format(values[row])
+            text = message
+            if values is not None:
+                text = message.format(values[row])
             faults.setdefault(row, (reason, text))
 
     def rows_with(name: str, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.api.searches import Model, Search
 from hexlit.commands import export
 from hexlit.commands.htp_program import HtpConfig, judge
-from hexlit.commands.players import networks_by_board
+from hexlit.commands.player_factory import networks_by_board
 from hexlit.tasks.hex.checkpoint import load_network
 from tests.nets.test_evaluator import plain, random_positions
 from tests.tasks.hex.stand_ins import put_networks
