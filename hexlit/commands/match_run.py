@@ -5,8 +5,9 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -29,6 +30,7 @@ from hexlit.commands.run_folder import resumable, settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.jit import use_threads
+from hexlit.hex.notation import format_moves
 from hexlit.reporting.board_svg import moves_svg
 from hexlit.reporting.match import match_page, ratings
 from hexlit.reporting.screen import Counting, Waiting
@@ -84,35 +86,22 @@ def play(
     """As `run_match`, once the settings are kept in its folder."""
     folder = composed.folder
     openings = config.openings
-    # During the import of torch and the openings; impossible settings are refused before the wait.
-    loading = (
-        "loading PyTorch and players"
-        if any(spec.of_network for spec in specs)
-        else "loading players"
-    )
     title = f"hexlit match · {len(specs)} players"
-    with (
-        closing(Compiling(player_kernels(specs))) as kernels,
-        Waiting(title, loading, kernels.status, console=console),
-    ):
-        tournament = set_up(config, specs, folder)
-        if kernels.running and not console.is_terminal:
-            console.print(kernels.status(), soft_wrap=True)
-        kernels.wait()
+    tournament = load(config, specs, folder, title, console)
     log = tournament.log
-    before = len(tournament.log.games)
+    before = len(log.games)
     started = time.monotonic()
-    bar = Counting(
-        f"{title} on {log.size}x{log.size}", tournament.games, done=before, console=console
-    )
-    with bar:
+    title = f"{title} on {log.size}x{log.size}"
+    with Counting(title, tournament.games, done=before, console=console) as bar:
         tournament.play(lambda pair: bar.advance(len(pair)))
     seconds = time.monotonic() - started
     names = [spec.label for spec in specs]
     anchor = config.anchor or ("random" if "random" in names else names[0])
     document = {
         "board": log.size,
-        **{name: getattr(config, name) for name in ("seed", "mode", "swap")},
+        "seed": config.seed,
+        "mode": config.mode,
+        "swap": config.swap,
         "openings": {
             "count": config.pairs,
             "plies": openings.length(swap=config.swap),
@@ -128,46 +117,9 @@ def play(
     write_text_atomic(folder / "games.sgf", as_collection(log.games, log.size))
     if config.report:
         write_beside(folder)
-
-    def log_tables(run: "TrackedRun") -> None:
-        """The players, who met whom with what score,
-        some games with their last positions, and the ratings.
-        """
-        run.table("match/players", *as_rows(ratings(document)), 0)
-        cross = []
-        for name, others in document["cross"].items():
-            for other, cell in others.items():
-                games, wins = cell["games"], cell["wins"]
-                cross.append([name, other, games, wins, wins / games])
-        run.table("match/cross", ("player", "opponent", "games", "wins", "score"), cross, 0)
-        from hexlit.hex.notation import format_moves
-
-        samples = []
-        for game in log.games[:SAMPLES]:
-            sample = [
-                game.pair,
-                game.black,
-                game.white,
-                game.won_by,
-                str(game.ending),
-                len(game.moves),
-                format_moves(game.moves, log.size),
-                moves_svg(game.moves, log.size),
-            ]
-            samples.append(sample)
-        run.table("match/games", GAME_COLUMNS, samples, 0)
-        elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
-        run.log({"match/games_played": document["games"], **elo}, 0)
-
-    track(
-        config,
-        composed,
-        document,
-        log_tables,
-        "match",
-        [one.source for one in specs if one.of_network],
-        FILES,
-    )
+    sources = [spec.source for spec in specs if spec.of_network]
+    log_match = partial(log_tables, document, log)
+    track(config, composed, document, log_match, "match", sources, FILES)
     if config.json:
         print(as_json(document))
         return
@@ -175,6 +127,54 @@ def play(
     drawn = games_of(folder / "games.csv", log.size) if config.boards else ()
     show(match_page(document, drawn, boards=config.boards), console)
     console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
+
+
+def load(
+    config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, title: str, console: Console
+) -> Tournament:
+    """The tournament of `set_up`; its kernels compile during the import of torch, and a display
+    shows the wait.
+    """
+    has_network = any(spec.of_network for spec in specs)
+    loading = "loading PyTorch and players" if has_network else "loading players"
+    with (
+        closing(Compiling(player_kernels(specs))) as kernels,
+        Waiting(title, loading, kernels.status, console=console),
+    ):
+        tournament = set_up(config, specs, folder)
+        if kernels.running and not console.is_terminal:
+            console.print(kernels.status(), soft_wrap=True)
+        kernels.wait()
+    return tournament
+
+
+def log_tables(document: dict[str, Any], log: GameLog, run: "TrackedRun") -> None:
+    """Log the players, who met whom with what score, some games with their last positions, and the
+    ratings.
+    """
+    run.table("match/players", *as_rows(ratings(document)), 0)
+    cross = []
+    for name, others in document["cross"].items():
+        for other, cell in others.items():
+            games, wins = cell["games"], cell["wins"]
+            cross.append([name, other, games, wins, wins / games])
+    run.table("match/cross", ("player", "opponent", "games", "wins", "score"), cross, 0)
+    samples = []
+    for game in log.games[:SAMPLES]:
+        sample = [
+            game.pair,
+            game.black,
+            game.white,
+            game.won_by,
+            str(game.ending),
+            len(game.moves),
+            format_moves(game.moves, log.size),
+            moves_svg(game.moves, log.size),
+        ]
+        samples.append(sample)
+    run.table("match/games", GAME_COLUMNS, samples, 0)
+    elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
+    run.log({"match/games_played": document["games"], **elo}, 0)
 
 
 def set_up(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path) -> Tournament:

@@ -46,9 +46,47 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
     The table has columns of `hexlit.selfplay.store.SCHEMA`, with its types; `size`, `swap`,
     `moves`, `winner`, `ending`, `opening` and `values` at least.
     """
-    faults: dict[int, Fault] = {}
+    if not table.num_rows or not table.column_names:
+        return {}
+    check = _Check(table)
+    check.empty_fields()
+    check.ranges()
+    check.ending_and_opening()
+    check.moves()
+    check.lengths_of_lists()
+    if "policies" in check.lists:
+        check.policies()
+    return dict(sorted(check.faults.items()))
 
-    def mark(wrong: NDArray[np.bool_], reason: str, message: str, values: Any = None) -> None:
+
+class _Check:
+    """The columns of a table with R rows as arrays, and the errors found so far."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.rows = table.num_rows
+        self.columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+        self.plain: dict[str, NDArray[Any]] = {}
+        """Values of a column without lists, `[R]`."""
+        self.lists: dict[str, NDArray[Any]] = {}
+        """Values of all lists of a column in turn, `[V]`."""
+        self.lengths: dict[str, NDArray[np.int64]] = {}
+        """Lengths of these lists, `[R]`."""
+        self.row_of: dict[str, NDArray[np.int64]] = {}
+        """Row of each of these values, `[V]`."""
+        self.faults: dict[int, Fault] = {}
+        for name, column in self.columns.items():
+            if pa.types.is_list(column.type):
+                self.lists[name] = _filled(column.flatten())
+                self.lengths[name] = _filled(column.value_lengths()).astype(np.int64)
+                self.row_of[name] = np.repeat(np.arange(self.rows), self.lengths[name])
+            elif name in _PLAIN:
+                self.plain[name] = _filled(column)
+        size = self.plain["size"]
+        impossible = (size < SMALLEST) | (size > LARGEST)
+        self.size = np.where(impossible, SMALLEST, size).astype(np.int64)
+        """Rows of the board; an impossible number is replaced by the smallest, `[R]`."""
+
+    def mark(self, wrong: NDArray[np.bool_], reason: str, message: str, values: Any = None) -> None:
         """Give this fault to the `wrong` rows without one;
         `message` is formatted with the row's entry of `values`.
         """
@@ -56,75 +94,70 @@ def faults_of(table: pa.Table) -> dict[int, Fault]:
             text = message
             if values is not None:
                 text = message.format(values[row])
-            faults.setdefault(row, (reason, text))
+            self.faults.setdefault(row, (reason, text))
 
-    def rows_with(name: str, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def rows_with(self, name: str, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Rows with a `wrong` value in the lists of the column, `[R]`."""
-        return np.bincount(row_of[name][wrong], minlength=table.num_rows) > 0
+        return np.bincount(self.row_of[name][wrong], minlength=self.rows) > 0
 
-    columns = {
-        name: table.column(name).combine_chunks() for name in table.column_names if table.num_rows
-    }
-    if not columns:
-        return {}
-    lists = {
-        name: _filled(column.flatten())
-        for name, column in columns.items()
-        if pa.types.is_list(column.type)
-    }
-    lengths = {name: _filled(columns[name].value_lengths()).astype(np.int64) for name in lists}
-    row_of = {name: np.repeat(np.arange(table.num_rows), count) for name, count in lengths.items()}
-    plain = {name: _filled(columns[name]) for name in _PLAIN if name in columns}
-    for name, column in columns.items():
-        empty = column.is_null().to_numpy(zero_copy_only=False)
-        if name in lists:
-            empty_in_list = column.flatten().is_null().to_numpy(zero_copy_only=False)
-            empty = empty | rows_with(name, empty_in_list)
-        mark(empty, "empty field", f"{name} is empty")
-    for name, (least, most) in _RANGES.items():
-        if name in plain:
-            wrong = (plain[name] < least) | (plain[name] > most)
-            mark(wrong, name, f"{name}={{}}: must be from {least} to {most}", plain[name])
-        elif name in lists:
-            sound = (lists[name] >= least) & (lists[name] <= most)  # a NaN is not
-            mark(rows_with(name, ~sound), name, f"{name}: each must be from {least:g} to {most:g}")
-    ending = plain["ending"].astype(str)
-    opening = plain["opening"]
-    plies = lengths["moves"]
-    mark(
-        ~np.isin(ending, [str(one) for one in Ending]),
-        "ending",
-        f"ending={{}}: must be {', '.join(Ending)}",
-        ending,
-    )
-    mark(
-        (opening < 0) | (opening > plies),
-        "opening",
-        "opening={}: must be within the moves",
-        opening,
-    )
-    size = np.where(
-        (plain["size"] < SMALLEST) | (plain["size"] > LARGEST), SMALLEST, plain["size"]
-    ).astype(np.int64)
-    ply = _illegal_plies(np.ascontiguousarray(lists["moves"], np.int64), plies, size, plain["swap"])
-    mark(ply > 0, "illegal move", "move {} is no free cell, and no swap that the rule allows", ply)
-    for name, other in _LENGTHS.items():
-        if name in lists:
-            wrong = (lengths[name] != 0) & (lengths[name] != lengths[other])
-            mark(wrong, name, f"{name}: must be as many as {other}, or none")
-    if "policies" in lists:
-        kept = lists["policy_plies"]
-        numbers = lengths["policies"]
-        outside = (kept < 0) | (kept >= plies[row_of["policy_plies"]])
-        mark(rows_with("policy_plies", outside), "policies", "there is a policy of no move")
-        wrong = numbers != lengths["policy_plies"] * (size**2 + plain["swap"])
-        mark(
-            wrong,
-            "policies",
-            "there are {} numbers, not one for each action of each policy",
-            numbers,
+    def empty_fields(self) -> None:
+        """No field is null, nor a value in a list."""
+        for name, column in self.columns.items():
+            empty = column.is_null().to_numpy(zero_copy_only=False)
+            if name in self.lists:
+                empty_in_list = column.flatten().is_null().to_numpy(zero_copy_only=False)
+                empty = empty | self.rows_with(name, empty_in_list)
+            self.mark(empty, "empty field", f"{name} is empty")
+
+    def ranges(self) -> None:
+        """All values are in their ranges."""
+        for name, (least, most) in _RANGES.items():
+            if name in self.plain:
+                values = self.plain[name]
+                wrong = (values < least) | (values > most)
+                self.mark(wrong, name, f"{name}={{}}: must be from {least} to {most}", values)
+            elif name in self.lists:
+                values = self.lists[name]
+                sound = (values >= least) & (values <= most)  # a NaN is not
+                message = f"{name}: each must be from {least:g} to {most:g}"
+                self.mark(self.rows_with(name, ~sound), name, message)
+
+    def ending_and_opening(self) -> None:
+        """The ending is known, and the opening is a part of the moves."""
+        ending = self.plain["ending"].astype(str)
+        unknown = ~np.isin(ending, [str(one) for one in Ending])
+        self.mark(unknown, "ending", f"ending={{}}: must be {', '.join(Ending)}", ending)
+        opening = self.plain["opening"]
+        outside = (opening < 0) | (opening > self.lengths["moves"])
+        self.mark(outside, "opening", "opening={}: must be within the moves", opening)
+
+    def moves(self) -> None:
+        """All moves are legal."""
+        moves = np.ascontiguousarray(self.lists["moves"], np.int64)
+        ply = _illegal_plies(moves, self.lengths["moves"], self.size, self.plain["swap"])
+        message = "move {} is no free cell, and no swap that the rule allows"
+        self.mark(ply > 0, "illegal move", message, ply)
+
+    def lengths_of_lists(self) -> None:
+        """Lists that belong to the moves are as long as these."""
+        for name, other in _LENGTHS.items():
+            if name in self.lists:
+                length = self.lengths[name]
+                wrong = (length != 0) & (length != self.lengths[other])
+                self.mark(wrong, name, f"{name}: must be as many as {other}, or none")
+
+    def policies(self) -> None:
+        """Policies belong to moves, and have a number for each action."""
+        plies = self.lists["policy_plies"]
+        plies_of_game = self.lengths["moves"][self.row_of["policy_plies"]]
+        outside = (plies < 0) | (plies >= plies_of_game)
+        self.mark(
+            self.rows_with("policy_plies", outside), "policies", "there is a policy of no move"
         )
-    return dict(sorted(faults.items()))
+        numbers = self.lengths["policies"]
+        wrong = numbers != self.lengths["policy_plies"] * (self.size**2 + self.plain["swap"])
+        message = "there are {} numbers, not one for each action of each policy"
+        self.mark(wrong, "policies", message, numbers)
 
 
 @kernel
