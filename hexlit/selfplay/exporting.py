@@ -47,14 +47,18 @@ class Selection:
         for game in games:
             if isinstance(game, RecordError):
                 yield game
-            elif all(
-                getattr(self, name) in (None, getattr(game, name))
-                for name in ("size", "winner", "ending")
-            ):
+            elif self._fits(game):
                 yield game
                 fitting += 1
                 if fitting == self.games:
                     return
+
+    def _fits(self, game: GameRecord) -> bool:
+        if self.size not in (None, game.size):
+            return False
+        if self.winner not in (None, game.winner):
+            return False
+        return self.ending in (None, game.ending)
 
 
 WINNERS = {1: "black", -1: "white", 0: "unknown"}
@@ -80,8 +84,13 @@ class Overview:
         """Count one game."""
         self.games += 1
         first = game.moves[: self.opening_plies]
-        values = {"size": game.size, "length": len(game.moves), "winner": WINNERS[game.winner]}
-        values |= {"ending": str(game.ending), "swap": swap_of(game)}
+        values: dict[str, Any] = {
+            "size": game.size,
+            "length": len(game.moves),
+            "winner": WINNERS[game.winner],
+            "ending": str(game.ending),
+            "swap": swap_of(game),
+        }
         if len(first) == self.opening_plies:
             turned = rotate_moves(first, game.size)
             values["opening"] = game.size, min(tuple(first.tolist()), tuple(turned.tolist()))
@@ -217,15 +226,15 @@ def _written(
         return ""
     if recorded is None:
         stated = _as_stated(game, form)
-    # as its file states it, but with the result of the record, so that all files state the same one
     else:
+        # As its file states it, but with the result of the record, so that all files state the
+        # same one.
         winner = -game.winner if begins(recorded) == WHITE else game.winner
         stated = replace(recorded, winner=winner, ending=game.ending)
     try:
         text = form.write(stated)
-        read = next(
-            iter(form.read(text.splitlines(keepends=True), "")), RecordError("", "nothing is there")
-        )
+        lines = text.splitlines(keepends=True)
+        read = next(iter(form.read(lines, "")), RecordError("", "nothing is there"))
         if isinstance(read, RecordError):
             raise read
         back = as_record(read)
@@ -235,11 +244,12 @@ def _written(
         result.not_written.add(error.said, game.source, error.said)
         return ""
     result.written += 1
-    for one, other, names in ((game, back, _OF_A_RECORD), (stated, read, _OF_A_FILE)):
-        for name, what in names.items():
-            value = getattr(one, name)
-            if value != getattr(other, name):
-                result.lost.add(what, game.source, str(value))
+    for name, what in _OF_A_RECORD.items():
+        if getattr(game, name) != getattr(back, name):
+            result.lost.add(what, game.source, str(getattr(game, name)))
+    for name, what in _OF_A_FILE.items():
+        if getattr(stated, name) != getattr(read, name):
+            result.lost.add(what, game.source, str(getattr(stated, name)))
     if len(game.values) or len(game.policies):
         result.lost.add("searched values and policies", game.source)
     return text
