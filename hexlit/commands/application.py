@@ -52,7 +52,10 @@ Arguments = list[str]
 Prepare = Callable[[Arguments], Arguments]
 """Rewrites the arguments before Hydra sees them; may raise `UsageError`."""
 
-FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+FINE = 0
+BUG = 1
+MISTAKE = 2
+INTERRUPTED = 130
 _SYSTEM_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
 """Errors of the system that are no bugs of the program, even where they name no file."""
 
@@ -103,7 +106,7 @@ def run_beside(
     argv: Arguments,
     own: tuple[Any, ...],
 ) -> int:
-    """As `run`, with a task that takes settings of its own, and those of a recipe of `hexlit
+    """As `run`, with a task that takes further settings, and those of a recipe of `hexlit
     train`.
 
     Args:
@@ -148,7 +151,8 @@ def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
     the settings are those of the schema.
     """
     schema: Any = OmegaConf.get_type(config)
-    names, keys = {field.name for field in fields(schema)}, {*map(str, config)}
+    names = {field.name for field in fields(schema)}
+    keys = {*map(str, config)}
     for key in sorted(names ^ keys):
         known = ", ".join(sorted(names))
         raise UsageError(
@@ -170,12 +174,14 @@ def run(
     Hydra's own command line works: `--multirun`, `--cfg job`, `--config-dir`, `--info`, completion.
 
     Returns:
-        0; 2 after a mistake of the user, told in one line on stderr; 1 after a bug, with its
+        0; 2 after a mistake of the user, reported in one line on stderr; 1 after a bug, with its
         traceback; 130 after Ctrl-C. With HYDRA_FULL_ERROR=1 a mistake keeps its traceback too.
     """
     logging.raiseExceptions = False  # a log on a full disk is no reason for a traceback
 
-    code, arguments, wants_traceback = BUG, argv, os.environ.get("HYDRA_FULL_ERROR") == "1"
+    code = BUG
+    arguments = argv
+    wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     try:
         arguments = prepare(argv)
         _, overrides = composing.flags_and_overrides(arguments)
@@ -210,7 +216,7 @@ def run(
 
 
 def _watched(task: Callable[[Composed], None]) -> Callable[[DictConfig], None]:
-    """`task`, whose errors Hydra neither tells nor wraps;
+    """`task`, whose errors Hydra neither prints nor wraps;
     a job of a sweep fails alone, and the others go on.
     """
 

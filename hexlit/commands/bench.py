@@ -66,7 +66,8 @@ def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:
             path.mkdir(parents=True, exist_ok=True)  # before minutes are spent on the results
     with Console(stderr=True).status("measuring") as status:
         report = measured(asked, recipe, status.update)
-    page, document = bench_page(report), report.document()
+    page = bench_page(report)
+    document = report.document()
     print_results(asked, document, page, terminal(wide=200))
     if asked.output is not None:
         write_text_atomic(Path(asked.output) / "bench.json", as_json(document) + "\n")
@@ -110,10 +111,12 @@ def _bench_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
     profile = applied_profile(settings.accelerator)
     torch.manual_seed(0)
     if settings.checkpoint is None:
-        net, size = build_net(settings.net), settings.board
+        net = build_net(settings.net)
+        size = settings.board
     else:
         loaded = load_network(settings.checkpoint)
-        net, size = loaded.net, loaded.size
+        net = loaded.net
+        size = loaded.size
     subject = Subject(net, replace(settings, board=size), profile)
     report = Report(f"{size}x{size} board", {"board": size}, _machine(profile), [])
     kinds = QUICK if settings.what == "all" else (settings.what,)
@@ -146,7 +149,8 @@ def _bench_task(settings: RunConfig, asked: BenchConfig) -> "Report":
 
     profile = build_profile(settings.hardware, settings.device_defaults)
     profile.apply()
-    name, silent = settings.task, Console(quiet=True)
+    name = settings.task
+    silent = Console(quiet=True)
     entry = tasks.known_tasks()[name]
     display = TrainingProgress(1, title="", console=silent)
 

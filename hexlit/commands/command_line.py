@@ -1,5 +1,5 @@
 """The command line of a Hydra application: typed again,
-told to Weights & Biases, and without words of no effect.
+logged on Weights & Biases, and without words of no effect.
 """
 
 import json
@@ -25,7 +25,7 @@ def as_json(document: Any) -> str:
 
 def print_results(settings: Any, document: Any, page: "Page", console: "Console") -> None:
     """Print the `document` as JSON,
-    or its `page` as Markdown or for people, as the `settings` say.
+    or its `page` as Markdown or for people, by the `settings`.
     """
     from hexlit.reporting.text import markdown, show
 
@@ -46,7 +46,7 @@ def track(
     sources: Sequence[str],
     files: Sequence[str],
 ) -> None:
-    """Log the match or strength run of `composed` on Weights & Biases, unless the settings say no.
+    """Log the match or strength run of `composed` on Weights & Biases, unless the settings turn it off.
 
     Args:
         settings: those of the command.
@@ -65,7 +65,8 @@ def track(
     from hexlit.tracking.tracked_run import Files
     from hexlit.training.loggers import checkpoint_files
 
-    size, folder = document["board"], composed.folder
+    size = document["board"]
+    folder = composed.folder
     facts = {
         **asdict(settings),
         **composed.choices(),
@@ -74,10 +75,8 @@ def track(
         "git": git_state(),
     }
     facts |= {name: document[name] for name in ("specs", "device") if name in document}
-    name, tags = (
-        f"{kind}-{folder.name}",
-        [kind, *filter(None, [document.get("what")]), f"{size}×{size}"],
-    )
+    name = f"{kind}-{folder.name}"
+    tags = [kind, *filter(None, [document.get("what")]), f"{size}×{size}"]
     resumed = kind == "match" and settings.resume is not None
     run = open_run(
         settings.logger.wandb, folder, name=name, kind=kind, tags=tags, facts=facts, resumed=resumed

@@ -1,4 +1,4 @@
-"""The command line of a Hydra application, and compositions beside that of its run.
+"""The command line of a Hydra application, and compositions apart from that of its run.
 
 Help, completion and the suggestions of messages compose, too, with Hydra's public API.
 """
@@ -27,7 +27,7 @@ VERSION_BASE = "1.3"
 
 @dataclass(frozen=True)
 class Composed:
-    """A composed command line: what a task gets beside its settings.
+    """A composed command line: what a task gets next to its settings.
 
     Attributes:
         config: the configuration of the command.
@@ -111,7 +111,7 @@ def is_sweep(word: str) -> bool:
     """Whether an override gives several values, one for each job of a sweep."""
     try:
         return OverridesParser.create().parse_override(word).is_sweep_override()
-    except HydraException:  # told by the composition
+    except HydraException:  # reported by the composition
         return False
 
 

@@ -1,5 +1,5 @@
 """Refusals that cost no import:
-a network or a device that is not there, told before torch is loaded.
+a network or a device that is not there, reported before torch is loaded.
 """
 
 import sys
@@ -45,7 +45,7 @@ def why_surely_missing(device: str) -> str:
     kind = device.partition(":")[0]
     try:
         torch = version("torch")
-    except PackageNotFoundError:  # the import says so
+    except PackageNotFoundError:  # the import reports it
         return ""
     if kind == "cuda" and torch.endswith("+cpu"):
         return f"this torch ({torch}) is built without CUDA; see pytorch.org/get-started, or use the cpu"

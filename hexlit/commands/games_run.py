@@ -69,10 +69,8 @@ def games(settings: "GamesConfig", composed: Composed) -> bool:
         return True
     title, action, page = ACTIONS[settings.action]
     words = [one for one in composed.overrides if not one.startswith("action=")]
-    again, kept = (
-        f"hexlit games import {shlex.join(words)}",
-        f"the games read are kept in {settings.target}",
-    )
+    again = f"hexlit games import {shlex.join(words)}"
+    kept = f"the games read are kept in {settings.target}"
     told = (
         prints_resume_hint("hexlit games", kept, again)
         if settings.action == "import"
@@ -90,7 +88,8 @@ def games(settings: "GamesConfig", composed: Composed) -> bool:
 
 def import_to_store(settings: "GamesConfig", reader: GameReader) -> Document:
     """Add games to a store."""
-    target, how = Path(str(settings.target)), Duplicates(settings.duplicates)
+    target = Path(str(settings.target))
+    how = Duplicates(settings.duplicates)
     return import_games(
         reader, target, duplicates=how, stop_at_error=settings.on_error == "stop"
     ).as_json()
@@ -128,7 +127,8 @@ def show(settings: "GamesConfig", reader: GameReader) -> None:
 
 def stats(settings: "GamesConfig", reader: GameReader) -> Document:
     """Count the contents of the games."""
-    overview, unreadable = Overview(settings.opening_plies), 0
+    overview = Overview(settings.opening_plies)
+    unreadable = 0
     for game in _selection(settings).of(reader):
         if isinstance(game, RecordError):
             unreadable += 1
@@ -153,7 +153,9 @@ def puzzles(settings: "GamesConfig", reader: GameReader) -> None:
     """Make puzzles, and write them as SGF, as a page and as JSON; no games are read."""
     from hexlit.tasks.hex.checkpoint import load_network
 
-    size, folder, began = settings.board, Path(str(settings.target)), time.monotonic()
+    size = settings.board
+    folder = Path(str(settings.target))
+    began = time.monotonic()
     name = settings.checkpoint or str(fitting_network(size))
     network = Evaluators(load_network(name), size, applied_profile(AcceleratorConfig())).network
     folder.mkdir(parents=True, exist_ok=True)  # before minutes are spent on the results
@@ -243,7 +245,8 @@ def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview]
             f"review=true: boards above {MAX_SIZE} rows are judged by a network; add checkpoint=FILE"
         )
     make_evaluator, _, knows = networks_by_board(name, board.size, AcceleratorConfig())
-    thinker = Thinker(SearchConfig(), make_evaluator, knows_swap=(knows_swap := knows(board.size)))
+    knows_swap = knows(board.size)
+    thinker = Thinker(SearchConfig(), make_evaluator, knows_swap=knows_swap)
     thinker.prepare(board.size, swap=board.swap and knows_swap)
     by = f"{name} with {settings.simulations} simulations"
     return list(review(thinker, board, settings.simulations, lambda: False)), by

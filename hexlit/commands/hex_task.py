@@ -29,8 +29,14 @@ def evaluation_kernels(config: HexTrainConfig) -> list[str]:
     """The sets of kernels that evaluation calls, and the positions that it solves."""
     if config.board not in SOLVED:
         return ["search"]
-    own = config.evaluation
-    counts = f"{own.positions} {own.quick_positions} {own.game_positions} {own.seed}"
+    evaluation = config.evaluation
+    numbers = (
+        evaluation.positions,
+        evaluation.quick_positions,
+        evaluation.game_positions,
+        evaluation.seed,
+    )
+    counts = " ".join(map(str, numbers))
     return ["search", "solver", f"positions {config.board} {counts}"]
 
 

@@ -100,7 +100,7 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
     from hexlit.tasks.hex.warmup import Compiling
 
     def load() -> Loaded:
-        with closing(Compiling(["search"])) as kernels:  # beside the import of torch
+        with closing(Compiling(["search"])) as kernels:  # during the import of torch
             make_evaluator, board, knows_swap = judge(settings)
             # The kernels work on one game, so more threads would only wait. The setting applies to
             # this thread alone.

@@ -145,7 +145,8 @@ def quiet_imports() -> Iterator[None]:
 @contextmanager
 def log_file_of_run(path: Path) -> Iterator[None]:
     """Write hexlit's log also to the file of the command."""
-    file, logger = logging.FileHandler(path, encoding="utf-8"), logging.getLogger("hexlit")
+    file = logging.FileHandler(path, encoding="utf-8")
+    logger = logging.getLogger("hexlit")
     file.setFormatter(logging.Formatter("[%(asctime)s][%(name)s][%(levelname)s] %(message)s"))
     level = logger.level
     logger.setLevel(logging.INFO)

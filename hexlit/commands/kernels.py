@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 def player_kernels(specs: "Iterable[PlayerSpec]") -> list[str]:
     """The sets of kernels that players call."""
-    return sorted({name for spec in specs for name in PLAYER_SETS.get(spec.kind, ())})
+    names: set[str] = set()
+    for spec in specs:
+        names.update(PLAYER_SETS.get(spec.kind, ()))
+    return sorted(names)
 
 
 def compile_selfplay() -> None:
@@ -65,7 +68,7 @@ def compile_solver() -> None:
 def compile_positions(
     size: int = 3, positions: int = 1, quick: int = 1, games: int = 12, seed: int = 0
 ) -> None:
-    """Solve the positions of `EvaluationConfig`, which need kernels of their own, and keep them."""
+    """Solve the positions of `EvaluationConfig`, which need further kernels, and keep them."""
     from hexlit.arena.positions import game_positions, random_positions
 
     cache = cache_folder() / "truth"

@@ -104,13 +104,13 @@ def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str
 
     seen = sampler.summary()
     last = sampler.samples[-1] if sampler.samples and tree.alive else None
-    cores, cores_a_trial = usable_cores(), max(1.0, (seen.cpu_percent or 0.0) / 100)
+    cores = usable_cores()
+    cores_a_trial = max(1.0, (seen.cpu_percent or 0.0) / 100)
     held = (last.host_bytes or 0, last.device_bytes or 0) if last else (0, 0)
-    host, free_device = free_host_bytes() + held[0], sum(tree.nvml.free_bytes()) or None
-    device, device_a_trial = (
-        None if free_device is None else free_device + held[1],
-        seen.device_bytes,
-    )
+    host = free_host_bytes() + held[0]
+    free_device = sum(tree.nvml.free_bytes()) or None
+    device = None if free_device is None else free_device + held[1]
+    device_a_trial = seen.device_bytes
     resources = {"host memory": (host, seen.host_bytes), "cores": (cores, cores_a_trial)}
     trials, limit = recommended_trials(resources | {"device memory": (device, device_a_trial)})
     basis = [f"{cores} cores, {cores_a_trial:.1f} a trial"]

@@ -153,7 +153,8 @@ class TerminalGame:
         self._people = COLOURS[settings.you]
         self._against = settings.against or next(iter(shared.roster.offers))
         shared.roster.offer(self._against)
-        self._resigned, self._how = 0, ""
+        self._resigned = 0
+        self._how = ""
 
     def play(self) -> None:
         """Play until the end, or until the person leaves."""
@@ -229,9 +230,8 @@ class TerminalGame:
             case ["help"]:
                 self._say(Text(HELP))
             case ["undo"]:
-                if not {(BLACK, WHITE)[ply % 2] for ply in range(len(self._board.moves))} & {
-                    *self._people
-                }:
+                moved = (BLACK, WHITE)[: len(self._board.moves)]
+                if not set(moved) & set(self._people):
                     raise UsageError("undo: you have not moved yet")
                 while self._board.undo() is not None and self._board.to_move not in self._people:
                     pass

@@ -1,6 +1,6 @@
 """The other ranks of a run on this machine, if neither torchrun nor srun has started them.
 
-Each runs the same command in a folder of its own, `ranks/N` of the run's folder. It has its own
+Each runs the same command in a separate folder, `ranks/N` of the run's folder. It has its own
 log, output and tables of phases and steps. A rank that dies ends this process, and all ranks end
 with this process, whatever ends it.
 """
@@ -29,7 +29,7 @@ from hexlit.errors import UsageError
 from hexlit.tuning.space import quoted
 
 STARTED = "HEXLIT_RANK"
-"""Variable that tells a rank that hexlit has started it, with complete arguments."""
+"""Variable that marks a rank as started by hexlit, with complete arguments."""
 
 RANKS, OUTPUT = "ranks", "output.log"
 """Folder of the ranks within that of the run, and the file of a rank's output."""
@@ -39,7 +39,7 @@ GRACE = 5.0
 its waits for that rank may never end.
 """
 
-_OF_THE_RUN = (
+_RUN_SETTINGS = (
     "hydra.mode=",
     "hydra.run.dir=",
     "hydra.sweep.",
@@ -89,7 +89,8 @@ def other_ranks(devices: int | None, composed: Composed) -> Iterator[None]:
                 process.ended_within(GRACE)
         except Exception as error:  # perhaps a broken connection to a rank that dies
             time.sleep(1.0)
-            if (how := _lost(others)) and not isinstance(error, UsageError):
+            how = _lost(others)
+            if how and not isinstance(error, UsageError):
                 raise UsageError(how) from error
             raise
 
@@ -114,7 +115,8 @@ def _started(place: Ranks, composed: Composed) -> Iterator[tuple[Child, Path]]:
     """
     folder = composed.folder / RANKS / str(place.rank)
     folder.mkdir(parents=True, exist_ok=True)
-    output, own = folder / OUTPUT, f"hydra.run.dir={quoted(str(folder))}"
+    output = folder / OUTPUT
+    own = f"hydra.run.dir={quoted(str(folder))}"
     command = [sys.executable, "-m", "hexlit", "train", *_overrides(composed.hydra), own]
     environment = os.environ | place.environment() | {STARTED: ""}
     with output.open("wb") as file:
@@ -136,24 +138,22 @@ def _lost(others: Others) -> str:
 
 def _watch(others: Others, over: threading.Event) -> None:
     while not over.wait(0.2):
-        if (how := _lost(others)) and not over.wait(
-            GRACE
-        ):  # the main thread waits for it, inside a library
+        how = _lost(others)
+        # The main thread waits for it, inside a library.
+        if how and not over.wait(GRACE):
             print(f"hexlit train: {how}", file=sys.stderr, flush=True)
             os._exit(2)
 
 
 def _overrides(hydra: DictConfig) -> list[str]:
-    """The overrides of a command, without those of its own folder and sweep."""
+    """The overrides of a command, without those of its folder and its sweep."""
     folders = [
         source.path for source in hydra.runtime.config_sources if source.provider == "command-line"
     ]
-    flags = [part for folder in folders for part in ("--config-dir", str(folder))]
-    return [
-        *flags,
-        *(
-            o
-            for o in [*hydra.overrides.task, *hydra.overrides.hydra]
-            if not o.startswith(_OF_THE_RUN)
-        ),
-    ]
+    arguments = []
+    for folder in folders:
+        arguments += ["--config-dir", str(folder)]
+    for override in [*hydra.overrides.task, *hydra.overrides.hydra]:
+        if not override.startswith(_RUN_SETTINGS):
+            arguments.append(override)
+    return arguments

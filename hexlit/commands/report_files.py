@@ -1,4 +1,4 @@
-"""Reports written beside their subjects: a run of any task,
+"""Reports written next to their subjects: a run of any task,
 a match, a strength run, or several runs.
 """
 
@@ -66,9 +66,10 @@ def newest(runs: Path) -> Path:
     Raises:
         UsageError: there is none.
     """
-    marks = [
-        path for names in MARKS.values() for name in names for path in runs.glob(f"*/*/{name}")
-    ]
+    marks: list[Path] = []
+    for names in MARKS.values():
+        for name in names:
+            marks += runs.glob(f"*/*/{name}")
     if not marks:
         raise UsageError(
             f"folder=null: there is no run and no sweep below {runs}; name the folder of one"
@@ -99,7 +100,9 @@ def write_report(
             types.
         OSError: the file cannot be written.
     """
-    path, kind, unread = Path(output or folder / PAGE_FILE), kind_of(folder), list[str]()
+    path = Path(output or folder / PAGE_FILE)
+    kind = kind_of(folder)
+    unread = list[str]()
     with own_values(folder, kind):
         if kind == RUN:
             files = read_run(folder)
@@ -154,17 +157,16 @@ def run_report(
     files: RunFiles, path: Path, epochs: Sequence[int] = (), price: float | None = None
 ) -> Page:
     """The report of a run, with the sections of its task, for the file `path`."""
-    above = next(
-        (up for name in ("..", "../..") if ((up := files.folder / name) / "sweep.json").is_file()),
-        None,
-    )
-    links = (
-        {}
-        if above is None
-        else {"The sweep": Path(os.path.relpath(above / PAGE_FILE, path.parent)).as_posix()}
-    )
+    links = {}
+    for sweep in (files.folder / "..", files.folder / "../.."):
+        if (sweep / "sweep.json").is_file():
+            page = os.path.relpath(sweep / PAGE_FILE, path.parent)
+            links["The sweep"] = Path(page).as_posix()
+            break
+    sections = []
     entry = known_tasks().get(files.task)
-    sections = [] if entry is None or entry.report is None else resolve_name(entry.report)(files)
+    if entry is not None and entry.report is not None:
+        sections = resolve_name(entry.report)(files)
     return run_page(files, sections, epochs=epochs, price=price, links=links)
 
 
@@ -221,10 +223,8 @@ def write_comparison(
     several = len({files.name for files in result}) < len(result)
     runs: list[ComparedRun] = []
     for files in result:
-        page, name = (
-            files.folder / PAGE_FILE,
-            f"{files.name} {files.folder}" if several else files.name,
-        )
+        page = files.folder / PAGE_FILE
+        name = f"{files.name} {files.folder}" if several else files.name
         link = Path(os.path.relpath(page, output.parent)).as_posix() if page.is_file() else None
         runs.append(ComparedRun(name, files, link))
     with own_values(Path(" ".join(map(str, folders))), RUN):

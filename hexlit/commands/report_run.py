@@ -85,12 +85,11 @@ def report_sweep(folder: Path, settings: "ReportConfig") -> None:
     if settings.watch:
         watch(folder, settings.every, console)
     try:
-        results, obstacle = write_results(folder, settings.figures), ""
+        results = write_results(folder, settings.figures)
+        obstacle = ""
     except OSError as error:  # somebody else's folder
-        results, obstacle = (
-            read_results(folder),
-            f"nothing was written: {error.strerror} ({folder})",
-        )
+        results = read_results(folder)
+        obstacle = f"nothing was written: {error.strerror} ({folder})"
     document = as_document(results)
     show(sweep_page(document, together=True), console, rows=settings.rows)
     line = obstacle or f"Everything of this sweep: {document['folder']}"

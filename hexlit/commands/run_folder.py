@@ -160,7 +160,8 @@ class Refused(BaseException):
 
     def __init__(self, error: Exception, *, mistake: bool = True) -> None:
         """`mistake`: it is the user's, no bug."""
-        self.error, self.mistake = error, mistake
+        self.error = error
+        self.mistake = mistake
 
 
 _held: list[tuple[Path, FolderLock, list[Path]]] = []

@@ -35,7 +35,7 @@ def runs_code(override: str) -> bool:
 
 
 def trusted(saved: Sequence[str], typed: Sequence[str], source: Path, key: str) -> list[str]:
-    """The overrides `saved` in the file `source` that have effect beside those `typed` on the
+    """The overrides `saved` in the file `source` that have effect next to those `typed` on the
     command line.
 
     One that runs code is left out: where it counts, it is among the typed ones.

@@ -92,7 +92,8 @@ def solve(settings: SolveConfig) -> None:
     if settings.openings:
         solve_openings(settings)
         return
-    file, moves = settings.file, settings.moves
+    file = settings.file
+    moves = settings.moves
     position = (
         position_of_file(file, settings.move) if file else GameBoard(settings.board, moves=moves)
     )
@@ -167,7 +168,8 @@ def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
     from hexlit.hex.solver import ExactSolver, Ingredients
     from hexlit.hex.solver.table import ROW_BYTES
 
-    free, memory = free_host_bytes() / 2**30, settings.memory
+    free = free_host_bytes() / 2**30
+    memory = settings.memory
     if memory is not None and memory > free:
         raise UsageError(f"memory={memory:g}: {free:.1f} GiB are free")
     if memory is None and (settings.openings or settings.certificate) and size == LARGEST_BOARD:
@@ -195,11 +197,9 @@ def network_policy(checkpoint: str, size: int) -> "Policy":
     from hexlit.nets.evaluator import answers
 
     make, _, knows_swap = networks_by_board(checkpoint, size, AcceleratorConfig())
-    evaluator, mover, actions = (
-        make(size, knows_swap(size), 1),
-        np.ones(1, np.int8),
-        size**2 + knows_swap(size),
-    )
+    evaluator = make(size, knows_swap(size), 1)
+    mover = np.ones(1, np.int8)
+    actions = size**2 + knows_swap(size)
     return lambda cells: answers(evaluator.evaluate, encode(cells[None], mover), 1, actions)[0][
         0, : size**2
     ]
@@ -222,7 +222,8 @@ def solve_openings(settings: SolveConfig) -> None:
     with work_bar("solving") as advance:
         compile_solver()  # not counted as effort
         for cell in first.solve():
-            known, rate = int(abs(first.values).sum()), first.nodes / max(first.seconds, 1e-9)
+            known = int(abs(first.values).sum())
+            rate = first.nodes / max(first.seconds, 1e-9)
             what = f"{format_cell(cell, settings.board)} · {known} of {first.values.size} · {first.rows}"
             advance(f"{what} · {first.nodes:,} nodes · {rate:,.0f}/s", known / first.values.size)
     if settings.json:
@@ -246,7 +247,7 @@ def with_progress(work: Callable[[], T], state: Callable[[], tuple[str, float]])
         compile_solver()  # not counted as effort
         return work()
 
-    # In a thread of its own, since compiled code does not react to Ctrl-C.
+    # In another thread, since compiled code does not react to Ctrl-C.
     answer = ThreadPool(1).apply_async(compiled)
     with work_bar("solving") as advance:
         while not answer.ready():
@@ -285,7 +286,8 @@ def as_text(board: "GameBoard | Position", solution: "Solution") -> Text:
     from hexlit.hex.notation import format_moves
     from hexlit.reporting.board import SIDES, draw_board
 
-    mover, winner = _NAMES[board.to_move].capitalize(), _NAMES[int(solution.winner)].capitalize()
+    mover = _NAMES[board.to_move].capitalize()
+    winner = _NAMES[int(solution.winner)].capitalize()
     moves = format_moves(solution.winning_moves, board.size) or f"none, every move of {mover} loses"
     told = [
         f"{SIDES}; * winning move\n",

@@ -42,7 +42,7 @@ def train_task(
     writes = ranks().writes
     console = console or (Console() if writes else Console(file=io.StringIO()))
     title = f"hexlit train · {settings.name}"
-    say = partial(console.print, soft_wrap=True, highlight=False, markup=False)
+    show = partial(console.print, soft_wrap=True, highlight=False, markup=False)
     with ExitStack() as stack:
         stack.callback(warmup.close)
         waiting = stack.enter_context(
@@ -79,12 +79,12 @@ def train_task(
         try:
             summary = run(settings, task, folder, profile, display_from, options)
         except HasEndedError as ended:
-            say(ended_line(ended.summary, ended.why, settings))
+            show(ended_line(ended.summary, ended.why, settings))
             return ended.summary
     if settings.report and writes:
         path = write_beside(folder)
         if path is not None and not options.trial:
-            say(f"Report: {os.path.relpath(path)}")
+            show(f"Report: {os.path.relpath(path)}")
     return summary
 
 
@@ -100,7 +100,8 @@ def ended_line(summary: Mapping[str, Any], why: str, settings: RunConfig) -> str
     """The line on a run that has ended and would train no further:
     why, what it reached, and how to train on.
     """
-    epochs, most = summary["epochs"], settings.trainer.max_epochs
+    epochs = summary["epochs"]
+    most = settings.trainer.max_epochs
     reasons = {"proved": "it was proved", "stopped": "a callback ended it"}
     ended = f"This run has done all its {epochs} epochs"
     if why != "epochs":
@@ -121,7 +122,7 @@ def _user_callbacks(settings: RunConfig) -> "list[L.Callback]":
     Raises:
         UsageError: one has no class, or a class that is no callback of Lightning, or does not take
             its arguments.
-        Exception: one raises an error of its own.
+        Exception: one raises any other error.
     """
     import lightning as L
     from hydra.utils import get_class

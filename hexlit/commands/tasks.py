@@ -140,6 +140,15 @@ class TaskConfigs(SearchPathPlugin):
                 search_path.append(provider=f"task {name}", path=f"pkg://{entry.conf}")
 
 
+def _named_tasks(arguments: Sequence[str]) -> set[str]:
+    """The default task, and those of `task=NAME` or `task=NAME,NAME` in `arguments`."""
+    names = {DEFAULT}
+    for argument in arguments:
+        if argument.startswith("task="):
+            names.update(argument.removeprefix("task=").strip("'\"").split(","))
+    return names - {""}
+
+
 def register(arguments: Sequence[str] | None = None) -> None:
     """Make tasks known to Hydra: their schemas, each as `NAME_schema`, and the places of their YAML
     files.
@@ -148,15 +157,12 @@ def register(arguments: Sequence[str] | None = None) -> None:
     without arguments, for `--info`, and for an unknown name. Registering more than needed would
     slow the command line down.
     """
-    given = [
-        one.removeprefix("task=").strip("'\"") for one in arguments or () if one.startswith("task=")
-    ]
-    named = {DEFAULT, *(name for names in given for name in names.split(",") if name)}
-    few = arguments is not None and named <= TASKS.keys() and "--info" not in arguments
-    for name in named if few else known_tasks():
-        if name not in TaskConfigs.entries:
-            TaskConfigs.entries[name] = entry = (
-                TASKS[name] if name in TASKS else known_tasks()[name]
-            )
-            register_schema(name, resolve_name(entry.settings))
+    needed = _named_tasks(arguments or ())
+    if arguments is None or "--info" in arguments or not needed <= TASKS.keys():
+        needed = set(known_tasks())
+    for name in sorted(needed - TaskConfigs.entries.keys()):
+        # The table of all tasks reads the entry points of all packages, which takes time.
+        entry = TASKS[name] if name in TASKS else known_tasks()[name]
+        TaskConfigs.entries[name] = entry
+        register_schema(name, resolve_name(entry.settings))
     Plugins.instance().register(TaskConfigs)

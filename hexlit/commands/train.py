@@ -78,7 +78,9 @@ def best_arguments(argv: list[str]) -> list[str]:
 
 def train(composed: Composed) -> None:
     """Train with the composed configuration."""
-    began, folder, ticket = time.monotonic(), composed.folder, ticket_of(os.environ)
+    began = time.monotonic()
+    folder = composed.folder
+    ticket = ticket_of(os.environ)
     if composed.is_job:  # the folder of the sweep alone is held so far
         run_folder.claim(folder)
     if composed.is_job or ticket is not None:  # the sweep's results include refused ones

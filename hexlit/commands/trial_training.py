@@ -47,10 +47,10 @@ def train_trial(settings: RunConfig, composed: Composed, ticket: TrialTicket) ->
 
 
 def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, number: int) -> None:
-    """Train with seed number `number`, in a folder of its own if there are several."""
+    """Train with seed number `number`, in a subfolder if there are several."""
     place = composed.folder / ("" if trial.ticket.seeds == 1 else f"seed-{number}")
     place.mkdir(exist_ok=True)
-    own = replace(settings, seed=(settings.seed + number) % 2**32, resume=requeued(place))
+    seeded = replace(settings, seed=(settings.seed + number) % 2**32, resume=requeued(place))
     epochs = settings.trainer.max_epochs
     by_budget = settings.sweep.compare_at == "budget"
     pruning = Pruning(
@@ -63,11 +63,12 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     name = "-".join(
         [trial.ticket.group, trial.ticket.sweep_id, *place.relative_to(trial.ticket.folder).parts]
     )
-    callbacks, facts = [pruning, WandbNotes(trial, pruning)], composed.choices()
+    callbacks = [pruning, WandbNotes(trial, pruning)]
+    facts = composed.choices()
     options = RunOptions(
         callbacks=callbacks, run_name=name, trial=True, given_up=lambda: trial.pruned, facts=facts
     )
-    summary = train_task(own, place, options)
+    summary = train_task(seeded, place, options)
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
     if (
         trial.may_prune
@@ -89,7 +90,7 @@ def time_left(
     """Seconds that a training pruned after `epochs` epochs would still have taken, including
     further seeds.
 
-    The estimate uses its own pace, without its start, for all its epochs or as far as its budgets
+    The estimate uses its pace, without its start, for all its epochs or as far as its budgets
     allow.
     """
     flops = summary["cost"]["flops"]
@@ -100,12 +101,10 @@ def time_left(
 
     def seconds_of(further: int, seconds_spent: float, flops_spent: float) -> float:
         limits = [further * pace]
-        limits += [] if trainer.max_seconds is None else [trainer.max_seconds - seconds_spent]
-        limits += (
-            [(trainer.max_flops - flops_spent) * epochs * pace / flops]
-            if trainer.max_flops and flops
-            else []
-        )
+        if trainer.max_seconds is not None:
+            limits.append(trainer.max_seconds - seconds_spent)
+        if trainer.max_flops and flops:
+            limits.append((trainer.max_flops - flops_spent) * epochs * pace / flops)
         return max(0.0, min(limits))
 
     rest = seconds_of(trainer.max_epochs - epochs, summary["wall_seconds"], flops or 0.0)
@@ -122,7 +121,8 @@ class WandbNotes(L.Callback):
 
     def __init__(self, trial: RunningTrial, pruning: Pruning) -> None:
         """The notes of `trial`; `pruning` has its metrics."""
-        self._trial, self._pruning = trial, pruning
+        self._trial = trial
+        self._pruning = pruning
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Note the trial's number and overrides."""
@@ -136,10 +136,14 @@ class WandbNotes(L.Callback):
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Note its state and its objectives."""
-        result = {name: self._pruning.metrics.get(name) for name in self._trial.ticket.objectives}
-        state = "pruned" if self._trial.pruned else "complete"
-        first = next(iter(result.values()), None)
-        _note(trainer, summary={"state": state, "objective": result, "objective_value": first})
+        metrics = self._pruning.metrics
+        objectives = self._trial.ticket.objectives
+        summary = {
+            "state": "pruned" if self._trial.pruned else "complete",
+            "objective": {name: metrics.get(name) for name in objectives},
+            "objective_value": metrics.get(objectives[0]),
+        }
+        _note(trainer, summary=summary)
 
     def on_exception(
         self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException

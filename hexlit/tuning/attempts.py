@@ -51,7 +51,7 @@ class Attempts:
     ) -> None:
         """Trials of `study`, until `stop` is set.
 
-        With Hydra's basic launcher each attempt is a process of its own. `make_launcher()` makes
+        With Hydra's basic launcher each attempt is a process. `make_launcher()` makes
         any other launcher, which gets one launch per attempt.
         """
         judged = plan.judged
@@ -138,7 +138,7 @@ class Attempts:
                 attempt = self.expect(trial, [*overrides, f"accelerator.micro_batch={half}"])
                 self._attempt(trial, attempt, f"trial-{trial.number:03d}-retry")
         except StorageGoneError:
-            attempt.interrupt()  # the sweep ends, and says why
+            attempt.interrupt()  # the sweep ends, and reports why
         except Exception as error:  # a full disk: no harm to the other trials
             log.exception("trial %d", trial.number)
             attempt.failure = named(error)
@@ -171,7 +171,8 @@ class Attempts:
         return self._launches.run(attempt)
 
     def _ticket(self, trial: Trial) -> TrialTicket:
-        plan, storage = self._plan, self._plan.settings.storage
+        plan = self._plan
+        storage = self._plan.settings.storage
         return TrialTicket(
             **{name: getattr(plan, name) for name in ("objectives", "group", "sweep_id")},
             **{name: getattr(plan.judged, name) for name in ("monitor", "report_every", "seeds")},
@@ -197,7 +198,8 @@ class Attempts:
         """Wait for a slot of the device with the fewest trials of this sweep,
         where there are slots, until the end.
         """
-        began, said = time.monotonic(), False
+        began = time.monotonic()
+        warned = False
         while self._slots and not self._stop.is_set():
             with self._lock:
                 running = list(self._running.values())
@@ -208,25 +210,28 @@ class Attempts:
                         else None
                     )
                     if slot is not None:
-                        attempt.device, attempt.slot = device, slot
+                        attempt.device = device
+                        attempt.slot = slot
                         return
             self._stop.wait(0.1)
-            if not said and time.monotonic() - began > 5:
-                said = True
+            if not warned and time.monotonic() - began > 5:
+                warned = True
                 self._say_who_has_the_slots()
 
     def _say_who_has_the_slots(self) -> None:
         """Log it, once for each state: many trials may wait for the same slots."""
-        owners = {owner for slots in self._slots.values() for owner in slots.owners()} - {
-            str(self._plan.folder)
-        }
+        owners: set[str] = set()
+        for slots in self._slots.values():
+            owners.update(slots.owners())
+        owners.discard(str(self._plan.folder))
         others = ", ".join(sorted(owners)) or "trials of this sweep"
         way = (
             "a larger sweep.slots lets more run at a time, and sweep.devices names further devices"
         )
         line = f"waiting for {' or '.join(self._slots)}: the slots are taken by {others}; {way}"
         with self._lock:
-            is_new, self._said = line != self._said, line
+            is_new = line != self._said
+            self._said = line
         if is_new:
             log.warning(line)
 
@@ -237,19 +242,21 @@ def device_name(configured: str) -> str:
     """
     if configured == "auto":
         with contextlib.closing(Nvml()) as driver:
-            configured = (
-                "cuda" if not driver.reason else "mps" if sys.platform == "darwin" else "cpu"
-            )
+            if not driver.reason:
+                configured = "cuda"
+            elif sys.platform == "darwin":
+                configured = "mps"
+            else:
+                configured = "cpu"
     kind, _, number = configured.partition(":")
     if kind != "cuda":
         return configured
-    visible = [
-        entry.strip()
-        for entry in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-        if entry.strip()
-    ]
+    entries = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    visible = [entry.strip() for entry in entries if entry.strip()]
     index = int(number or 0)
-    return f"cuda:{visible[index] if index < len(visible) else index}"
+    if index < len(visible):
+        return f"cuda:{visible[index]}"
+    return f"cuda:{index}"
 
 
 def free_bytes_on(device: str) -> int | None:

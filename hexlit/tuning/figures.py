@@ -1,5 +1,5 @@
 """The figures of a sweep: the data of each one,
-taken from the results, and drawn beside that data as JSON.
+taken from the results, and drawn next to that data as JSON.
 """
 
 import json
@@ -26,7 +26,7 @@ Data = dict[str, Any]
 
 LEAST_TRIALS = 10
 """Least number of complete trials for importances.
-With fewer, chance says more than the parameters.
+With fewer, chance decides more than the parameters.
 """
 LEAST_GOOD = 5
 """Least number of good trials; PED-ANOVA compares their parameters with those of all trials."""
@@ -55,7 +55,8 @@ def figures_of(results: SweepResults) -> Iterator[tuple[str, str, Any, Callable[
 
     The form of the data is that of `hexlit.reporting.study_figures`.
     """
-    aims, best = targets(results), results.ranking.best
+    aims = targets(results)
+    best = results.ranking.best
     settings = {trial.number: trial.params for trial in results.trials}
     several = len(results.objectives) > 1
     landscape: Data = {
@@ -128,15 +129,12 @@ def _history(results: SweepResults, aims: list[Data]) -> Data:
 
 def _parameters(results: SweepResults) -> list[Data]:
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
-    return [
-        {
-            **one,
-            "values": {
-                t.number: t.params[one["name"]] for t in complete if one["name"] in t.params
-            },
-        }
-        for one in results.parameters
-    ]
+    parameters = []
+    for parameter in results.parameters:
+        name = parameter["name"]
+        values = {trial.number: trial.params[name] for trial in complete if name in trial.params}
+        parameters.append({**parameter, "values": values})
+    return parameters
 
 
 def _intermediate(results: SweepResults) -> Data:
@@ -144,8 +142,10 @@ def _intermediate(results: SweepResults) -> Data:
     the objective by epoch from their metrics.
     """
     name = results.facts.monitor or results.objectives[0].name
-    reported = {trial.number: trial.intermediate for trial in results.trials if trial.intermediate}
-    return _panels(results, {name: reported or _by_epoch(results, name)})
+    courses = {trial.number: trial.intermediate for trial in results.trials if trial.intermediate}
+    if not courses:
+        courses = _by_epoch(results, name)
+    return _panels(results, {name: courses})
 
 
 def _curves(results: SweepResults) -> Data:
@@ -153,8 +153,10 @@ def _curves(results: SweepResults) -> Data:
     if split is None:
         return _panels(results, {})
     names = {f"total loss as weighted ({split})": f"{split}.loss"}
-    if results.comparable in {name for trial in results.trials for name in trial.curves.columns}:
-        names[f"the same weights for all ({results.comparable})"] = results.comparable
+    comparable = results.comparable
+    known = any(comparable in trial.curves.columns for trial in results.trials)
+    if comparable is not None and known:
+        names[f"the same weights for all ({comparable})"] = comparable
     return _panels(results, {title: _by_epoch(results, name) for title, name in names.items()})
 
 
@@ -222,27 +224,22 @@ def parameter_importances(
         `target`; `values`, shares that add up to one, the largest first, None where they are not
         known; `reason`, the method behind the shares, or the reason for their absence.
     """
-    name, values = (
-        target["name"],
-        {number: target["values"][number] for number in sorted(target["values"])},
-    )
-    varying = [
-        one
-        for one in distributions
-        if len({repr(settings[n][one]) for n in values if one in settings[n]}) > 1
-    ]
-    missing = {
-        f"importances need {LEAST_TRIALS} complete trials; there are {len(values)}": len(values)
-        < LEAST_TRIALS,
-        f"all trials have the same {name}": len(set(values.values())) == 1,
-        "no parameter has several values": not varying,
-    }
-    if any(missing.values()):
-        return {
-            "target": name,
-            "values": None,
-            "reason": next(why for why, holds in missing.items() if holds),
-        }
+    name = target["name"]
+    values = {number: target["values"][number] for number in sorted(target["values"])}
+    varying = []
+    for parameter in distributions:
+        known = [settings[number] for number in values if parameter in settings[number]]
+        if len({repr(params[parameter]) for params in known}) > 1:
+            varying.append(parameter)
+    reason = None
+    if len(values) < LEAST_TRIALS:
+        reason = f"importances need {LEAST_TRIALS} complete trials; there are {len(values)}"
+    elif len(set(values.values())) == 1:
+        reason = f"all trials have the same {name}"
+    elif not varying:
+        reason = "no parameter has several values"
+    if reason is not None:
+        return {"target": name, "values": None, "reason": reason}
     # Imported late: optuna.importance loads scikit-learn, which takes longer than all other
     # imports.
     import optuna

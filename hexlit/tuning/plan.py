@@ -71,7 +71,7 @@ class Plan:
     own_overrides: list[str]
     """Overrides that the sweep adds itself: a trial's share of the machine."""
     hydra_overrides: list[str]
-    """Hydra's own settings for the trials."""
+    """Hydra's settings for the trials."""
     flags: list[str]
     """Flags of the command line for the trials."""
     command: list[str]
@@ -80,7 +80,7 @@ class Plan:
     """Name of the recipe."""
     seed: int | None
     sweep_id: str
-    """Tells the sweep from all others."""
+    """Identifies the sweep."""
 
     @property
     def objectives(self) -> list[str]:
@@ -192,7 +192,7 @@ def _objectives(
     judged: SweepConfig, config: DictConfig, direction: Any
 ) -> tuple[SweepConfig, list[str]]:
     """The sweep's objectives and their directions,
-    else the run's own `trainer.monitor`, filled in.
+    else the run's `trainer.monitor`, filled in.
     """
     objectives = judged.objectives()
     if not objectives:
@@ -233,7 +233,7 @@ def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> 
     The share is the same when no processes can be started and the trials run one after another.
     """
     if config.hydra.runtime.choices.get("hydra/launcher", "basic") != "basic":
-        return []  # they run elsewhere
+        return []  # they run remotely
     key = "accelerator.threads"
     if (
         key in named
@@ -251,7 +251,10 @@ def _flags(config: DictConfig) -> list[str]:
         for source in config.hydra.runtime.config_sources
         if source.provider == "command-line"
     ]
-    return [part for folder in folders for part in ("--config-dir", str(folder))]
+    flags = []
+    for folder in folders:
+        flags += ["--config-dir", str(folder)]
+    return flags
 
 
 def _function(path: str | None) -> Callable[[DictConfig, Any], None] | None:
@@ -327,12 +330,11 @@ def find_folder(
 
 def _latest_of(runs: Path, command: list[str]) -> Path:
     """The latest sweep below `runs` that this `command` began."""
-    sweeps = [
-        (facts, path.parent) for path in runs.glob(f"*/{SWEEP_FILE}") if (facts := read_json(path))
-    ]
-    same = [
-        (facts["started"], folder) for facts, folder in sweeps if facts.get("command") == command
-    ]
+    same = []
+    for path in runs.glob(f"*/{SWEEP_FILE}"):
+        facts = read_json(path)
+        if facts and facts.get("command") == command:
+            same.append((facts["started"], path.parent))
     if not same:
         raise UsageError(
             f"sweep.resume=true: this command has begun no sweep in {runs}; name one with hydra.sweep.dir=FOLDER"

@@ -1,4 +1,4 @@
-"""One attempt at a trial: a process of its own that is watched,
+"""One attempt at a trial: a child process that is watched,
 or a launch by one of Hydra's launchers.
 """
 
@@ -64,7 +64,7 @@ _NO_OUTPUT = re.compile(r"^Job (\w+).*\(state: (\w+)", re.DOTALL)
 @dataclass
 class Attempt:
     """One attempt at a trial: what it takes now,
-    and how it ended; the study has what the trial itself has told.
+    and how it ended; the study has what the trial itself reported.
     """
 
     ticket: TrialTicket
@@ -74,7 +74,7 @@ class Attempt:
     flags: list[str] = field(default_factory=list)
     """Flags of the command line, such as --config-dir."""
     folder: Path = Path()
-    """The attempt's own folder, which exists already."""
+    """The folder of the attempt, which exists already."""
     slot: IO[bytes] | None = None
     """The device slot that the trial's process takes over."""
     device: str = ""
@@ -90,7 +90,8 @@ class Attempt:
 
     def interrupt(self) -> None:
         """Note that it ended with the sweep."""
-        self.failure, self.interrupted = "interrupted with the sweep", True
+        self.failure = "interrupted with the sweep"
+        self.interrupted = True
 
 
 class NoProcessError(Exception):
@@ -98,7 +99,7 @@ class NoProcessError(Exception):
 
 
 class TrialProcess:
-    """The process of an attempt: `hexlit COMMAND OVERRIDES` in a session of its own, so that all
+    """The process of an attempt: `hexlit COMMAND OVERRIDES` in a new session, so that all
     its children end too.
 
     Its output goes to `console.log` in the attempt's folder. It ends when this process does.
@@ -108,7 +109,8 @@ class TrialProcess:
         """Start it; raises `NoProcessError` where the system cannot."""
         self._attempt = attempt
         self._began = time.monotonic()
-        folder, slot = attempt.folder, attempt.slot
+        folder = attempt.folder
+        slot = attempt.slot
         arguments = [*attempt.flags, *attempt.overrides, *attempt.hydra_overrides]
         arguments += [
             "hydra.sweeper.storage=null"
@@ -134,7 +136,8 @@ class TrialProcess:
         """Wait for the end, which comes at the `limits`,
         and soon after `stop` is set; the attempt notes it.
         """
-        attempt, process = self._attempt, self._process
+        attempt = self._attempt
+        process = self._process
         try:
             attempt.failure = self._watch(limits, stop)
         finally:
@@ -171,7 +174,8 @@ class TrialProcess:
                     return reason  # at once: full memory hurts the other trials
 
     def _measure(self, tree: ProcessTree, limits: SweepConfig) -> None:
-        attempt, sample = self._attempt, tree.sample()
+        attempt = self._attempt
+        sample = tree.sample()
         device = sample.device_bytes
         if device is None:
             if limits.device_memory_budget is not None:
@@ -192,7 +196,8 @@ def exceeded(limits: SweepConfig, seconds: float, taken: Mapping[str, int]) -> s
     if limits.trial_timeout is not None and seconds > limits.trial_timeout:
         return f"over its time: {seconds:.0f} s of sweep.trial_timeout={limits.trial_timeout:g}"
     for name, key in (("host", "memory_budget"), ("device", "device_memory_budget")):
-        limit, gib = getattr(limits, key), taken.get(name, 0) / GIB
+        limit = getattr(limits, key)
+        gib = taken.get(name, 0) / GIB
         if limit is not None and gib > limit:
             return f"over its memory budget: {gib:.2f} GiB of sweep.{key}={limit:g}"
     return None
@@ -229,7 +234,7 @@ class Launches:
             if self._stop.is_set():
                 return attempt.interrupt()
         began = time.monotonic()
-        # In a thread of its own: this one has to notice when the sweep ends.
+        # In another thread: this one has to notice when the sweep ends.
         thread = threading.Thread(target=self._launch, args=[attempt], daemon=True)
         thread.start()
         while thread.is_alive() and not self._stop.is_set():

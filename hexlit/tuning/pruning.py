@@ -96,8 +96,9 @@ class Pruning(EarlyStopping):
 
     def _step_metric(self, trainer: L.Trainer, outputs: Any) -> Any:
         """The metric of a step, as the module returned or logged it; None for neither."""
-        if isinstance(outputs, Mapping) and self._monitor.rpartition(".")[2] in outputs:
-            return outputs[self._monitor.rpartition(".")[2]].detach()
+        name = self._monitor.rpartition(".")[2]
+        if isinstance(outputs, Mapping) and name in outputs:
+            return outputs[name].detach()
         return self._measured(trainer)
 
     def _measured(self, trainer: L.Trainer) -> Any:

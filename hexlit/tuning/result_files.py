@@ -44,7 +44,7 @@ FIELDS = tuple(
 """Fields of a trial in `overall_results.json`."""
 BUDGET = ("trainer.max_epochs", "trainer.max_time", "trainer.max_flops", "data.subset")
 """Settings left out of `best.yaml`: how long a trial trains,
-and on how much, says nothing about a full training.
+and on how much, does not matter to a full training.
 """
 _SWEEP_SECTIONS = ("hydra", "sweep")
 
@@ -167,8 +167,11 @@ def _as_failure(trial: TrialResult) -> dict[str, Any]:
 
 
 def loss_names(results: SweepResults) -> list[str]:
-    """Names of the losses of any trial beside the total and the comparable one."""
-    return list(dict.fromkeys(name for trial in results.trials for name in trial.losses))
+    """Names of the losses of any trial, without the total and the comparable one."""
+    names: dict[str, None] = {}
+    for trial in results.trials:
+        names |= dict.fromkeys(trial.losses)
+    return list(names)
 
 
 def shown_columns(results: SweepResults) -> list[dict[str, Any]]:

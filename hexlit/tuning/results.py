@@ -41,8 +41,11 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.trial import FrozenTrial
 
-FINISHED, GOING_ON, STOPPED = "finished", "running", "interrupted"
-MINIMIZE, MAXIMIZE = "minimize", "maximize"
+FINISHED = "finished"
+GOING_ON = "running"
+STOPPED = "interrupted"
+MINIMIZE = "minimize"
+MAXIMIZE = "maximize"
 OBJECTIVE, COMPARABLE, PARETO = "objective", "comparable", "pareto"
 """Grounds of a ranking: the objective, the comparable loss,
 or the Pareto front of several objectives.
@@ -261,12 +264,12 @@ class SweepResults:
 
     @property
     def progress(self) -> dict[str, Any]:
-        """How far the sweep is.
+        """Progress of the sweep.
 
         `done`: trials that are complete, pruned or failed; an interrupted one is repeated. `of`:
         trials asked for; None without a number. `running`: trials that run. `eta_seconds`: seconds
         until the last trial ends, estimated from the ended ones; None while there is no estimate.
-        `best`: number of the best trial so far.
+        `best`: number of the best trial until now.
         """
         counts = self.counts
         left = None
@@ -379,13 +382,16 @@ def _read_multirun(folder: Path, now: float) -> SweepResults:
     name = trainer.get("monitor", "train.loss")
     direction = DIRECTION_OF_MODE[trainer.get("monitor_mode", "min")]
     problems = []
-    columns = {column for trial in trials for column in trial.curves.columns}
+    columns: set[str] = set()
+    for trial in trials:
+        columns.update(trial.curves.columns)
     losses = [loss for loss in ("val.loss", "train.loss") if loss in columns]
     if name not in columns and losses:
         problems.append(
             f"trainer.monitor={name} has not been measured; the jobs are compared by {losses[0]}"
         )
-        name, direction = losses[0], MINIMIZE
+        name = losses[0]
+        direction = MINIMIZE
     for index, trial in enumerate(trials):
         value = trial.curves.last(name) if trial.state == COMPLETE else None
         trials[index] = replace(trial, values=None if value is None else (value,))
@@ -457,7 +463,9 @@ def _with_losses(trial: TrialResult, split: str, comparable: str | None) -> Tria
 
 def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective]) -> str | None:
     """The data of the compared losses: that of an objective, else validation, else training."""
-    known = {split for trial in trials for split in trial.curves.splits}
+    known: set[str] = set()
+    for trial in trials:
+        known.update(trial.curves.splits)
     losses = [objective.name for objective in objectives if objective.name.endswith("loss")]
     wanted = [name.rpartition(".")[0] for name in losses]
     for split in (*wanted, "val", "train", *sorted(known)):

@@ -1,7 +1,7 @@
 """Samplers and pruners, built from the groups `hydra/sweeper/sampler` and `hydra/sweeper/pruner` in
 `conf/`.
 
-Hydra's own plugin has the same names and defaults. `optuna.samplers` documents what each sampler
+Hydra's plugin has the same names and defaults. `optuna.samplers` documents what each sampler
 does. Nothing heavy is imported here.
 """
 

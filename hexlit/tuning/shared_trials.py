@@ -233,7 +233,8 @@ def grid_sampler(grid: Mapping[str, list[Any]], seed: int | None) -> "BaseSample
                 free = [number for number in range(len(self._all_grids)) if number not in taken]
                 point = one.system_attrs.get("grid_id", free[0] if free else 0)
                 taken.add(point)
-            storage, trial_id = study._storage, trial._trial_id
+            storage = study._storage
+            trial_id = trial._trial_id
             storage.set_trial_system_attr(trial_id, "search_space", self._search_space)
             storage.set_trial_system_attr(trial_id, "grid_id", point)
 

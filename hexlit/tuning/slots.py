@@ -20,21 +20,21 @@ SLOTS_VARIABLE = "HEXLIT_SLOTS"
 
 class Slots:
     """The slots 0 to `count` - 1 of a device.
-    Callers may ask for different counts; each keeps to its own.
+    Callers may ask for different counts; each keeps to its count.
     """
 
     def __init__(self, device: str, count: int) -> None:
         """Make the folder of the slots of `device`, such as "cuda:0".
 
-        It lies where the environment variable HEXLIT_SLOTS says, else in this user's own temporary
+        It lies where the environment variable HEXLIT_SLOTS points, else in this user's temporary
         folder. Raises `UsageError` when it cannot be made, or belongs to another user.
         """
         self.count = count
-        own = Path(tempfile.gettempdir()) / f"hexlit-slots-{os.getuid()}"
-        parent = Path(os.environ.get(SLOTS_VARIABLE) or own)
+        default = Path(tempfile.gettempdir()) / f"hexlit-slots-{os.getuid()}"
+        parent = Path(os.environ.get(SLOTS_VARIABLE) or default)
         try:
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if parent == own and (parent.is_symlink() or parent.stat().st_uid != os.getuid()):
+            if parent == default and (parent.is_symlink() or parent.stat().st_uid != os.getuid()):
                 raise UsageError(
                     f"{parent} is not this user's own folder; let {SLOTS_VARIABLE} name another"
                 )
@@ -49,7 +49,7 @@ class Slots:
         """A free slot, held until this file is closed here and in all children that inherit it;
         None: none is free.
 
-        The file says who has it: `owner`, such as the folder of a sweep.
+        The file names who has it: `owner`, such as the folder of a sweep.
         """
         for path in self._paths():
             slot = path.open("ab")

@@ -1,7 +1,7 @@
 """Search spaces, written as Hydra's overrides: the parameters of a sweep and the values it may try
 for each.
 
-The grammar extends that of Hydra's Optuna sweeper. Hydra's own parser reads it. Optuna is imported
+The grammar extends that of Hydra's Optuna sweeper. Hydra's parser reads it. Optuna is imported
 only when a space is built, since Hydra imports this module whenever it looks for its plugins.
 """
 
@@ -127,10 +127,8 @@ def grid_of(space: Mapping[str, "BaseDistribution"]) -> dict[str, list[Any]]:
         assert isinstance(
             distribution, FloatDistribution | IntDistribution
         )  # Optuna has these three
-        low, step = (
-            _decimal(distribution.low),
-            distribution.step or (1 if distribution.single() else None),
-        )
+        low = _decimal(distribution.low)
+        step = distribution.step or (1 if distribution.single() else None)
         if step is None:
             raise UsageError(
                 f"{name}: a grid cannot hold every number of an interval; give a range or choices"
@@ -147,14 +145,14 @@ def _parse(parser: OverridesParser, argument: str) -> Override:
         return parser.parse_overrides([argument])[0]
     except HydraException as error:
         lines = [line.strip() for line in str(error).splitlines()]
-        told = [
+        reason = [
             line
             for line in lines
             if line.strip("^") and not line.startswith(("Error parsing", "See https"))
         ]
         name = argument.split("=", 1)[0]
         raise UsageError(
-            f"{name}: cannot read the override {argument!r}: {' '.join(told)}"
+            f"{name}: cannot read the override {argument!r}: {' '.join(reason)}"
         ) from None
 
 
@@ -309,7 +307,9 @@ def distributions_of_values(settings: Sequence[Mapping[str, Any]]) -> dict[str, 
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     result: dict[str, BaseDistribution] = {}
-    names = dict.fromkeys(name for one in settings for name in one)
+    names: dict[str, None] = {}
+    for one in settings:
+        names |= dict.fromkeys(one)
     for name in names:
         values: list[Any] = [one[name] for one in settings if name in one]
         kinds = {type(value) for value in values}

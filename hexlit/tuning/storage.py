@@ -59,7 +59,7 @@ _TRIES = 20
 _PAUSE = 0.5
 """Seconds between two attempts at a call."""
 _SAID_AFTER = 1.5
-"""Seconds of absence before a line says so; a deadlock is over sooner."""
+"""Seconds of absence before a warning; a deadlock is over sooner."""
 
 Result = TypeVar("Result")
 
@@ -119,12 +119,18 @@ def refuse_password_in(overrides: Sequence[str]) -> None:
 
 def message_of(error: BaseException, url: str) -> str:
     """The driver's message in one line, without the passwords of `url` and the environment."""
-    text = " ".join(str(getattr(error, "orig", None) or error).split("(Background on")[0].split())
+    driver_error = getattr(error, "orig", None) or error
+    text, _, _ = str(driver_error).partition("(Background on")
+    text = " ".join(text.split())
     rest = _PASSWORD.sub(r"\1", url)
-    known = [match[2] for match in (*_PASSWORD.finditer(url), *_QUERY_PASSWORD.finditer(rest))]
-    known += [os.environ.get(PASSWORD_VARIABLE, ""), *map(unquote, known)]
-    for secret in sorted({*known, *map(quote_plus, known)} - {""}, key=len, reverse=True):
-        text = text.replace(secret, HIDDEN)
+    secrets = [match[2] for match in _PASSWORD.finditer(url)]
+    secrets += [match[2] for match in _QUERY_PASSWORD.finditer(rest)]
+    secrets += map(unquote, list(secrets))
+    secrets.append(os.environ.get(PASSWORD_VARIABLE, ""))
+    secrets += map(quote_plus, list(secrets))
+    for secret in sorted(set(secrets), key=len, reverse=True):
+        if secret:
+            text = text.replace(secret, HIDDEN)
     return text
 
 
@@ -149,7 +155,8 @@ class Retry:
         Raises:
             StorageGoneError: it was away for all of `seconds`.
         """
-        repeated, shown = False, hidden_password(url)
+        repeated = False
+        shown = hidden_password(url)
         while True:
             try:
                 result = work()
@@ -171,7 +178,8 @@ class Retry:
                         shown,
                         time.monotonic() - self._since,
                     )
-                self._since, self._said = None, False
+                self._since = None
+                self._said = False
             return result
 
     def _wait(self, cause: str, shown: str, error: Exception) -> None:
@@ -203,7 +211,7 @@ def chain_of(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether `error` says that the database did not answer."""
+    """Whether `error` means that the database did not answer."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     lost = isinstance(error, OperationalError | InterfaceError)
@@ -211,7 +219,7 @@ def is_lost(error: BaseException) -> bool:
 
 
 class RetryingStorage:
-    """A storage of Optuna whose calls wait for its database as `retry` says."""
+    """A storage of Optuna whose calls wait for its database by the rule `retry`."""
 
     def __init__(self, storage: BaseStorage, url: str, retry: Retry) -> None:
         self._storage = storage
@@ -238,7 +246,7 @@ def open_storage(address: str | None, folder: Path, retry: Retry | None = None) 
     - `sqlite:///relative/path`, `sqlite:////absolute/path`, `postgresql://...` or another URL of
       SQLAlchemy: a database
 
-    `retry` says how long calls to a database wait, the first one included; without it they do not
+    `retry` limits how long calls to a database wait, the first one included; without it they do not
     wait.
 
     Raises:

@@ -34,7 +34,7 @@ def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
 
     Programs that show studies, such as optuna-dashboard, name its values after the objectives. The
     study keeps the terms of the plan, which all its processes must share. Here a server has to
-    answer at once; later calls wait as `retry` says.
+    answer at once; later calls wait by the rule `retry`.
 
     Raises:
         UsageError: the study exists and is not to be resumed or joined, or is missing; or its

@@ -59,7 +59,7 @@ def run_sweep(
     its best value(s).
 
     `arguments` are the task's overrides, including those to be swept over. With Hydra's basic
-    launcher each trial is a process of its own; any other launcher gets one launch per trial.
+    launcher each trial is a process; any other launcher gets one launch per trial.
 
     Raises:
         UsageError: a setting is wrong, no trial succeeded, or too many failed.
@@ -148,7 +148,8 @@ class SweepSession:
         return study
 
     def _open(self) -> Study:
-        plan, node = self._plan, self._plan.settings.sampler
+        plan = self._plan
+        node = self._plan.settings.sampler
         sampler = build_sampler(node, plan.space, seed=plan.seed)
         study = create_study(plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop))
         before = len(study.get_trials(deepcopy=False))
@@ -185,7 +186,7 @@ class SweepSession:
         running: dict[Future[Attempt], Trial] = {}
         with ThreadPoolExecutor(n_jobs, "trial") as pool:
             try:
-                news: list[str] = []
+                lines: list[str] = []
                 heartbeat = time.monotonic()
                 while True:
                     if not running:
@@ -196,15 +197,15 @@ class SweepSession:
                         running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = trial
                     # After the slots are full again; the trials that have just ended are saved
                     # first.
-                    if news:
+                    if lines:
                         self._save_results()
                     self._display.update(
-                        as_document(read_results(self._plan.folder, study=self._study)), news
+                        as_document(read_results(self._plan.folder, study=self._study)), lines
                     )
                     if not running:
                         return
                     ended, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
-                    news = [self._settle(running.pop(future), future.result()) for future in ended]
+                    lines = [self._settle(running.pop(future), future.result()) for future in ended]
                     if time.monotonic() - heartbeat > shared_trials.HEARTBEAT:
                         heartbeat = time.monotonic()
                         for trial in running.values():
@@ -222,7 +223,8 @@ class SweepSession:
 
     def _begin(self) -> tuple[Trial, list[str]] | None:
         """A trial that begins now, with its task overrides; None when no trial begins."""
-        plan, settings = self._plan, self._plan.settings
+        plan = self._plan
+        settings = self._plan.settings
         trials = self._study.get_trials(deepcopy=False)
         if not shared_trials.may_begin(trials, settings.n_trials):
             return None
@@ -244,7 +246,7 @@ class SweepSession:
         try:
             if plan.custom is not None:
                 plan.custom(self._config, trial)
-        except BaseException:  # foreign code may raise anything, and its traceback tells where
+        except BaseException:  # foreign code may raise anything, and its traceback shows where
             shared_trials.interrupt(self._study, trial)
             raise
         lines = [*plan.overrides, *(render(name, value) for name, value in trial.params.items())]
@@ -256,7 +258,7 @@ class SweepSession:
         return failed > self._plan.settings.max_failure_rate * max(len(done), _FEWEST_JUDGED)
 
     def _settle(self, trial: Trial, attempt: Attempt) -> str:
-        """Tell the study how `trial` ended,
+        """Report to the study how `trial` ended,
         unless the trial has done so; returns the outcome as one line.
         """
         known = shared_trials.record_of(self._study, trial)
@@ -264,12 +266,12 @@ class SweepSession:
             if attempt.interrupted:
                 shared_trials.interrupt(self._study, trial)
             else:
-                own, seen = known.user_attrs.get("failure"), attempt.failure
-                if not own or (
-                    seen is not None and not seen.startswith("exit code")
-                ):  # it was ended from outside
-                    own = seen or "ended without a value"
-                facts = {"failure": own, "seconds": round(attempt.seconds, 3)}
+                failure = known.user_attrs.get("failure")
+                seen = attempt.failure
+                ended_from_outside = seen is not None and not seen.startswith("exit code")
+                if not failure or ended_from_outside:
+                    failure = seen or "ended without a value"
+                facts = {"failure": failure, "seconds": round(attempt.seconds, 3)}
                 facts |= {f"{kind}_peak_bytes": peak for kind, peak in attempt.peaks.items()}
                 for name, value in facts.items():
                     trial.set_user_attr(name, value)
@@ -278,11 +280,16 @@ class SweepSession:
 
     def _save(self, *, finished: float | None) -> None:
         """Write `sweep.json`."""
-        seconds = time.monotonic() - self._began
-        started = self._before.get("started") or time.time() - seconds
-        seconds += self._before.get("seconds", 0.0)
-        facts = sweep_facts(self._plan, started=started, finished=finished, seconds=seconds)
-        write_text_atomic(self._plan.folder / SWEEP_FILE, json.dumps(facts, indent=2) + "\n")
+        session_seconds = time.monotonic() - self._began
+        started = self._before.get("started") or time.time() - session_seconds
+        facts = sweep_facts(
+            self._plan,
+            started=started,
+            finished=finished,
+            seconds=session_seconds + self._before.get("seconds", 0.0),
+        )
+        text = json.dumps(facts, indent=2)
+        write_text_atomic(self._plan.folder / SWEEP_FILE, f"{text}\n")
 
     def _save_results(self) -> None:
         try:
@@ -337,15 +344,15 @@ def _without_password(config: DictConfig) -> DictConfig:
 def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:
     """One line on a trial that has ended."""
     if trial.state == TrialState.COMPLETE:
-        told = ", ".join(
+        outcome_text = ", ".join(
             f"{name} {value:.4g}" for name, value in zip(objectives, trial.values, strict=True)
         )
     elif trial.state == TrialState.PRUNED:
-        told = f"pruned after {trial.user_attrs.get('epochs', '?')} epochs"
+        outcome_text = f"pruned after {trial.user_attrs.get('epochs', '?')} epochs"
     else:
-        told = (
+        outcome_text = (
             "interrupted"
             if shared_trials.is_interrupted(trial)
             else f"failed, {trial.user_attrs.get('failure')}"
         )
-    return f"trial {trial.number}: {told}"
+    return f"trial {trial.number}: {outcome_text}"

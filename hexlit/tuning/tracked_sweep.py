@@ -34,9 +34,9 @@ def track_sweep(
     facts: Any = OmegaConf.to_container(
         OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     )
-    told = ("objectives", "sampler", "pruner", "n_jobs", "seeds", "parameters")
+    names = ("objectives", "sampler", "pruner", "n_jobs", "seeds", "parameters")
     facts |= {
-        "study": {name: document[name] for name in told},
+        "study": {name: document[name] for name in names},
         "git": git_state(),
         "versions": versions(),
     }
@@ -67,7 +67,8 @@ def log_trials(run: TrackedRun, document: Mapping[str, Any]) -> None:
     """
     run.define_axes([TRIAL, "sweep/seconds"], default=TRIAL)
     better = max if document["objectives"][0]["direction"] == "maximize" else min
-    started, values = document["started"] or 0.0, list[float]()
+    started = document["started"] or 0.0
+    values = list[float]()
     trials = [
         {**trial, "value": next(iter(trial["values"] or ()), None)} for trial in document["trials"]
     ]

@@ -1,5 +1,5 @@
 """The trial of this process, if there is one:
-it reports to the study, and tells the study how it ended.
+it reports its values and its end to the study.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ class TrialTicket:
     group: str
     """Name that the trials of the sweep share."""
     sweep_id: str
-    """Tells the sweep from others with the same folder's name."""
+    """Identifies the sweep among others with the same folder's name."""
     storage_timeout: float = 0.0
     """Seconds that the trial waits for a database that does not answer:
     longer than its sweep does.
@@ -156,7 +156,7 @@ class RunningTrial:
             self._trial.set_user_attr(name, value)
 
     def tell(self) -> None:
-        """Tell the study how the trial has ended."""
+        """Report the end of the trial to the study."""
         from optuna.trial import TrialState
 
         if self.pruned:
@@ -182,7 +182,7 @@ def running_trial(
 ) -> Iterator[RunningTrial]:
     """Work on the trial of `ticket` in the block.
 
-    When the block ends well, the study is told. When it raises, the trial keeps the reason, and the
+    When the block ends well, the study gets the values. When it raises, the trial keeps the reason, and the
     sweep records the failure. `micro_batch_of(error)` gives the examples that went through the
     network at once; None for an error that is not about memory.
     """

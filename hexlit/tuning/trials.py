@@ -27,7 +27,7 @@ INTERRUPTED = "interrupted"
 STATES = (COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED)
 STARTING = 60.0
 """Seconds that a run may take until its first file,
-where no process file tells whether it lives.
+where no process file shows whether it lives.
 """
 RISE = 0.05
 """A loss counts as risen when it ends above its lowest stretch by more than this share."""
@@ -125,8 +125,12 @@ def mean_curves(parts: Sequence[Curves]) -> Curves:
     """
     if len(parts) == 1:
         return parts[0]
-    epochs = tuple(sorted({epoch for part in parts for epoch in part.epochs}))
-    names = dict.fromkeys(name for part in parts for name in part.columns)
+    reached: set[int] = set()
+    names: dict[str, None] = {}
+    for part in parts:
+        reached.update(part.epochs)
+        names |= dict.fromkeys(part.columns)
+    epochs = tuple(sorted(reached))
     columns: dict[str, Metric] = {}
     for name in names:
         courses = [dict(zip(part.epochs, part.column(name), strict=True)) for part in parts]
@@ -215,7 +219,7 @@ def plain_value(value: Any) -> Value:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """One trial, as far as it is known. The last three fields are in no file of results."""
+    """One trial; unknown facts are None. The last three fields are in no file of results."""
 
     rank: int | None = field(default=None, kw_only=True)
     """None unless ranked; the best has 1."""

@@ -46,7 +46,7 @@ def candidates(command: str, words: Sequence[str], word: str) -> list[str]:
 
 
 def _settings(found: Taken) -> Iterator[Setting]:
-    """The settings of the command, then those that the options in use have beside."""
+    """The settings of the command, then those that the options in use add."""
     yield from found.settings
     for group in found.groups:
         yield from group.settings.get(group.chosen, ())
@@ -98,7 +98,8 @@ def _values(found: Taken, key: str, value: str) -> list[str]:
 
 def _files(start: str) -> list[str]:
     """Files and folders whose path begins with `start`; folders end with a slash."""
-    head, name = start[: start.rfind("/") + 1], start.rpartition("/")[2]
+    head = start[: start.rfind("/") + 1]
+    name = start.rpartition("/")[2]
     result = sorted(glob.glob(f"{glob.escape(start)}*", include_hidden=name.startswith(".")))  # noqa: PTH207  # keeps ./ and //
     return [
         f"{path}/" if Path(path).is_dir() else path

@@ -64,7 +64,7 @@ def answer(command: str, arguments: Sequence[str]) -> int:
     shall be about.
 
     Returns:
-        The exit code: 2 after a mistake, told in one line on the error stream.
+        The exit code: 2 after a mistake, reported in one line on the error stream.
     """
     width = max(24, shutil.get_terminal_size((80, 24)).columns)
     try:
@@ -121,11 +121,9 @@ def overview(taken: Taken, width: int, *, whole: bool = False) -> list[str]:
         title = f"settings that change most (KEY=VALUE); hexlit {taken.command} --help {ALL} has every one:"
         parts = {title: [*sections.pop(""), *often]}
     for title, settings in parts.items():
-        lines += [
-            "",
-            *_wrapped(title, width),
-            *(line for one in settings for line in _setting(one, width, brief=True)),
-        ]
+        lines += ["", *_wrapped(title, width)]
+        for setting in settings:
+            lines += _setting(setting, width, brief=True)
     if short:
         lines += [
             "",
@@ -136,12 +134,10 @@ def overview(taken: Taken, width: int, *, whole: bool = False) -> list[str]:
             lines.append(
                 f"{left}{textwrap.shorten(about[name], width - len(left), placeholder=' ...')}"
             )
-    return [
-        *lines,
-        "",
-        "flags:",
-        *(line for flag, what in FLAGS.items() for line in _row(flag, what, width)),
-    ]
+    lines += ["", "flags:"]
+    for flag, what in FLAGS.items():
+        lines += _row(flag, what, width)
+    return lines
 
 
 def topics(taken: Taken, names: Sequence[str], width: int) -> list[str]:
@@ -239,8 +235,9 @@ def _column(width: int) -> int:
 
 
 def _row(left: str, right: str, width: int, indent: int = 2) -> list[str]:
-    """`left`, and beside it, or below it where it is long, `right`."""
-    head, column = " " * indent + left, _column(width)
+    """`left`, and next to it, or below it where it is long, `right`."""
+    head = " " * indent + left
+    column = _column(width)
     if len(head) + 2 <= column and right:
         return _wrapped(right, width, head.ljust(column), " " * column)
     below = " " * (indent + 4)
@@ -253,9 +250,13 @@ def _command(command: str, width: int) -> list[str]:
     """The lines of a command, which a shell can read:
     a backslash stands between two words of a long one.
     """
-    words = re.sub(r"""'[^']*'|"[^"]*\"""", lambda quoted: quoted[0].replace(" ", "\0"), command)
-    *lines, last = _wrapped(words, width if len(command) + 2 <= width else width - 2, "  ", " " * 6)
-    return [line.replace("\0", " ") for line in (*(f"{line} \\" for line in lines), last)]
+    if len(command) + 2 > width:
+        width -= 2  # for the backslash
+    quoted = r"""'[^']*'|"[^"]*\""""
+    words = re.sub(quoted, lambda match: match[0].replace(" ", "\0"), command)
+    *lines, last = _wrapped(words, width, "  ", " " * 6)
+    lines = [f"{line} \\" for line in lines]
+    return [line.replace("\0", " ") for line in [*lines, last]]
 
 
 def _text(text: str, width: int) -> list[str]:

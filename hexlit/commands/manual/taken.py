@@ -190,10 +190,8 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
             chosen, key=lambda group: (group not in FIRST, group.startswith("hydra/"), group)
         )
         groups = tuple(_group(group, chosen[group], values, settings) for group in order)
-    header, (examples, _, _) = (
-        inspect.cleandoc(values["hydra"]["help"]["header"]),
-        head(_text(command, values)),
-    )
+    header = inspect.cleandoc(values["hydra"]["help"]["header"])
+    (examples, _, _) = head(_text(command, values))
     return Taken(command, header, examples, tuple(settings.values()), sections, groups)
 
 
@@ -207,7 +205,9 @@ def _parts(
         command, ("", command)
     )
     if command == "bench" and not is_for_train(overrides):
-        beside, name, overrides = "", "bench", [one for one in overrides if one != "task=hex"]
+        beside = ""
+        name = "bench"
+        overrides = [one for one in overrides if one != "task=hex"]
     own = [one for one in overrides if beside and one.partition("=")[0].partition(".")[0] in keys]
     whole = (name, [one for one in overrides if one not in own], False)
     return [(beside, own, True), whole] if beside else [whole]
@@ -230,14 +230,16 @@ def _settings(
     texts = texts_of(kind)
     sections[prefix.rstrip(".")] = texts[""]
     for one in fields(kind):
-        key, value = f"{prefix}{one.name}", values.get(one.name, MISSING)
+        key = f"{prefix}{one.name}"
+        value = values.get(one.name, MISSING)
         if one.name in values and is_dataclass(OmegaConf.get_type(node, one.name)):
             yield from _settings(node[one.name], value, f"{key}.", sections)
         else:
             kind_text = (
                 one.type if isinstance(one.type, str) else inspect.formatannotation(one.type)
             )
-            words, more = tuple(one.metadata.get(WORDS, ())), one.metadata.get(GROUP, "")
+            words = tuple(one.metadata.get(WORDS, ()))
+            more = one.metadata.get(GROUP, "")
             span = str(one.metadata.get(RANGE, ""))
             yield Setting(
                 key,
@@ -256,29 +258,42 @@ def texts_of(kind: type) -> Mapping[str, str]:
     in one line; "" -> its own first paragraph.
     """
     texts = {"": ""}
-    for base in filter(is_dataclass, reversed(kind.__mro__)):
+    for base in reversed(kind.__mro__):
+        if not is_dataclass(base):
+            continue
+        texts[""] = ""
         node = _classes(base.__module__).get(base.__qualname__.rpartition(".")[2])
-        texts[""] = " ".join(
-            ((node and ast.get_docstring(node)) or "").partition("\n\n")[0].split()
-        )
-        for part, below in itertools.pairwise([*(node.body if node else ()), ast.Pass()]):
-            if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-                told = below.value if isinstance(below, ast.Expr) else None
-                text = str(told.value) if isinstance(told, ast.Constant) else ""
-                texts[part.target.id] = re.sub(r"\bNone\b", "null", " ".join(text.split()))
+        if node is None:
+            continue
+        first_paragraph, _, _ = (ast.get_docstring(node) or "").partition("\n\n")
+        texts[""] = " ".join(first_paragraph.split())
+        for field, below in itertools.pairwise([*node.body, ast.Pass()]):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                texts[field.target.id] = _docstring(below)
     return texts
+
+
+def _docstring(node: ast.stmt) -> str:
+    """The text of a statement that is a string, in one line; empty for any other statement."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+        return ""
+    text = " ".join(str(node.value.value).split())
+    return re.sub(r"\bNone\b", "null", text)
 
 
 @cache
 def _classes(module: str) -> Mapping[str, ast.ClassDef]:
     path = Path(str(sys.modules[module].__file__))
-    tree = ast.parse(path.read_text(encoding="utf-8") if path.suffix == ".py" else "")
+    if path.suffix != ".py":
+        return {}
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
 
 def _group(name: str, chosen: str, values: Values, settings: Mapping[str, Setting]) -> Group:
     """The group, with those of its options that suit the settings and choices in use."""
-    places, store = [folder.joinpath(name) for folder in _folders(values)], ConfigStore.instance()
+    places = [folder.joinpath(name) for folder in _folders(values)]
+    store = ConfigStore.instance()
     paths = [path.name for place in places if place.is_dir() for path in place.iterdir()]
     paths += store.list(name) if store.get_type(name) is ObjectType.GROUP else []
     known = sorted({path.removesuffix(".yaml") for path in paths if path.endswith(".yaml")})
@@ -331,11 +346,9 @@ def _of_option(
     An option is a YAML file whose comments are the meanings, or a dataclass in Hydra's store. One
     whose plugin is not installed has no settings.
     """
-    store, place, prefix = (
-        ConfigStore.instance(),
-        f"{group}/{option}.yaml",
-        f"{group.replace('/', '.')}.",
-    )
+    store = ConfigStore.instance()
+    place = f"{group}/{option}.yaml"
+    prefix = f"{group.replace('/', '.')}."
     text = _text(f"{group}/{option}", values)
     sections: dict[str, str] = {}
     known = [*described(text, prefix)]

@@ -117,7 +117,9 @@ class HexTrainConfig(RunConfig):
         check_search(self.search)
         if self.policy_weight == self.value_weight == 0:
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned")
-        if (replays := self.data.replay_epochs) >= (epochs := self.trainer.max_epochs):
+        replays = self.data.replay_epochs
+        epochs = self.trainer.max_epochs
+        if replays >= epochs:
             raise UsageError(
                 f"data.replay_epochs={replays}: must be below trainer.max_epochs={epochs}"
             )
@@ -130,13 +132,13 @@ class HexTrainConfig(RunConfig):
             raise UsageError(
                 "accelerator.persistent_workers: has no effect on Hex, whose loaders serve one epoch"
             )
-        if (pairs := self.evaluation.perfect_pairs) and not 3 <= self.board <= 7:
+        pairs = self.evaluation.perfect_pairs
+        if pairs and not 3 <= self.board <= 7:
             raise UsageError(
                 f"evaluation.perfect_pairs={pairs}: needs a board of 3 to 7 rows, not of {self.board}"
             )
-        monitor = (
-            self.trainer.monitor
-        )  # the run itself would notice only in its last epoch that it is not measured
+        # The run itself would notice only in its last epoch that it is not measured.
+        monitor = self.trainer.monitor
         if monitor.startswith("val.") and self.data.source != "games":
             raise UsageError(
                 f"trainer.monitor={monitor}: only data=games is validated; choose another, as train.loss"

@@ -104,9 +104,11 @@ class GamesDataModule(HexDataModule):
             UsageError: there is no training game, or no validation game.
         """
         super().__init__()
-        data, self.size = config.data, config.board
+        data = config.data
+        self.size = config.board
         assert data.path is not None
-        self.path, cache = Path(data.path), cache or cache_folder() / "games"
+        self.path = Path(data.path)
+        cache = cache or cache_folder() / "games"
         rules: dict[str, Any] = {
             "size": config.board,
             "swap": config.swap,
@@ -165,7 +167,8 @@ class GamesDataModule(HexDataModule):
 
     def counts(self) -> dict[str, Any]:
         """Games and positions of both sides, and the games left out of the store, by reason."""
-        train, validation = self.training.rows, self.validation.rows
+        train = self.training.rows
+        validation = self.validation.rows
         games = [len(np.unique(self.positions.games_of(rows))) for rows in (train, validation)]
         beyond = self.positions.games - sum(games)
         return {

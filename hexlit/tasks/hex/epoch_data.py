@@ -15,10 +15,10 @@ class EpochDataset(Dataset[Batch | PartOf]):
     With several ranks, each builds only its part of a batch.
     """
 
-    def __init__(self, epoch: Epoch, own: Ranks = ALONE) -> None:
-        """The batches of `epoch` for the rank `own`."""
+    def __init__(self, epoch: Epoch, ranks: Ranks = ALONE) -> None:
+        """The part of each batch of `epoch` for this one of `ranks`."""
         self._epoch = epoch
-        self._own = own
+        self._ranks = ranks
 
     def __len__(self) -> int:
         """Number of batches."""
@@ -26,10 +26,10 @@ class EpochDataset(Dataset[Batch | PartOf]):
 
     def __getitem__(self, step: int) -> Batch | PartOf:
         """Batch number `step`."""
-        if not self._own.several:
+        if not self._ranks.several:
             return _tensors(self._epoch[step])
         whole = self._epoch.size(step)
-        return PartOf(_tensors(self._epoch.some(step, self._own.part(whole))), whole)
+        return PartOf(_tensors(self._epoch.some(step, self._ranks.part(whole))), whole)
 
 
 def _tensors(batch: Batch) -> Batch:

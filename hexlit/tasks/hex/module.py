@@ -45,7 +45,8 @@ class HexModule(TrainedModule):
         super().__init__(build_net(config.net), config.optimizer, config.trainer, profile, facts)
         self.net.checkpointing = profile.config.checkpoint_gradients
         self.kernels = ("torch", "winograd")
-        self.size, self.swap = config.board, config.swap
+        self.size = config.board
+        self.swap = config.swap
         self.policy_weight = config.policy_weight
         self.value_weight = config.value_weight
         self._judged: list[tuple[Tensor, Tensor]] = []
@@ -57,7 +58,8 @@ class HexModule(TrainedModule):
         Raises:
             UsageError: `net` has another shape; the message names the settings that give it.
         """
-        own, given = self.hparams["net"], asdict(net.config)
+        own = self.hparams["net"]
+        given = asdict(net.config)
         others = {
             name: value
             for name, value in given.items()

@@ -133,7 +133,8 @@ class HexTask(ShownTask):
         self._closing: list[HexWarmup | HexDataModule] = [warmup]
 
     def set_up(self, session: Session) -> None:
-        config, profile = self.config, session.profile
+        config = self.config
+        profile = session.profile
         use_threads(profile.threads)
         profile.apply()
         self.session = session
@@ -229,7 +230,8 @@ class HexTask(ShownTask):
         """Log the maps of openings, by the search and by the value alone,
         where they were measured; and some games.
         """
-        logger, step = wandb_rows(trainer.loggers), trainer.current_epoch
+        logger = wandb_rows(trainer.loggers)
+        step = trainer.current_epoch
         if logger is None or not logger.tracked.media or not self._is_due(trainer):
             return
         for key in ("opening_map", "value_opening_map"):
@@ -238,7 +240,9 @@ class HexTask(ShownTask):
                 logger.tracked.picture(f"strength/{key}", board_picture(board)[1], step)
         rows = []
         for record in self.data.some_games(SAMPLES):
-            moves, size, winner = record.moves.tolist(), record.size, COLOURS[record.winner]
+            moves = record.moves.tolist()
+            size = record.size
+            winner = COLOURS[record.winner]
             facts = [
                 step,
                 record.game_id,
@@ -260,7 +264,8 @@ class HexTask(ShownTask):
         Games of self-play belong to the run `identity`; a store of recorded games has one name for
         all runs.
         """
-        config, files = self.config, []
+        config = self.config
+        files = []
         if config.data.source != GAMES:
             counted = {
                 name: count
@@ -284,7 +289,8 @@ class HexTask(ShownTask):
             )
         if config.data.path is not None:
             store = Path(config.data.path).resolve()
-            name, place = re.sub(r"[^\w.-]+", "-", store.name), {"path": str(store)}
+            name = re.sub(r"[^\w.-]+", "-", store.name)
+            place = {"path": str(store)}
             files.append(
                 Files(f"{GAMES}-{name}", GAMES, part_files(store), metadata=place, reference=True)
             )
@@ -368,9 +374,12 @@ class RatingPhase(L.Callback):
 
     def __init__(self, config: HexTrainConfig, module: HexModule, session: Session) -> None:
         """The network of `module` is rated."""
-        evaluation, size = config.evaluation, config.board
+        evaluation = config.evaluation
+        size = config.board
         board = {"size": size, "batch": evaluation.pool.pairs}
-        self._every, self._module, self._session = evaluation.pool.every_epochs, module, session
+        self._every = evaluation.pool.every_epochs
+        self._module = module
+        self._session = session
         search = replace(config.search, simulations=evaluation.simulations)
 
         def network_player() -> Callable[[Weights], Player]:
