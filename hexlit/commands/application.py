@@ -185,9 +185,8 @@ def run(
     try:
         arguments = prepare(argv)
         _, overrides = composing.flags_and_overrides(arguments)
-        flags = [
-            word for word in arguments if word not in overrides
-        ]  # argparse wants them in one piece
+        # Argparse wants them in one piece.
+        flags = [word for word in arguments if word not in overrides]
         arguments = [*flags, *map(as_typed, overrides)]
         # Hydra raises errors then, instead of printing them and leaving.
         with (

@@ -26,15 +26,13 @@ def refuse_missing(settings: Any) -> None:
             loaded.
     """
     checkpoint = getattr(settings, "checkpoint", None)
-    resumed = (
-        getattr(settings, "resume", None) is not None
-    )  # what has ended needs no network any more
+    # What has ended needs no network any more.
+    resumed = getattr(settings, "resume", None) is not None
     if isinstance(checkpoint, str) and not resumed:
         network_file(checkpoint)
     accelerator = getattr(settings, "accelerator", None)
-    if (
-        accelerator is None or getattr(settings, "where", "here") != "here"
-    ):  # the machines of a cluster may have it
+    # The machines of a cluster may have it.
+    if accelerator is None or getattr(settings, "where", "here") != "here":
         return
     if reason := why_surely_missing(accelerator.device):
         raise UsageError(f"accelerator.device={accelerator.device}: {reason}")

@@ -53,9 +53,8 @@ def export(settings: ExportConfig) -> None:
 
     loaded = load_network(settings.checkpoint)
     named = Path(settings.checkpoint.rpartition(":")[2]).absolute()
-    named = (
-        named.parent.parent if named.parent.name == "checkpoints" else named
-    )  # called by its run
+    # A checkpoint of a run has the name of the run.
+    named = named.parent.parent if named.parent.name == "checkpoints" else named
     name = named.name.removesuffix(".ckpt").removesuffix(".safetensors")
     target = Path(settings.target or name + FORMATS[settings.format])
     if not target.absolute().parent.is_dir():

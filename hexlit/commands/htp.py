@@ -11,9 +11,8 @@ from hexlit.arena.htp.protocol import Incoming, private_output, write
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    if any(
-        argument.startswith("-") for argument in argv
-    ):  # --help and other flags start no conversation
+    # --help and other flags start no conversation.
+    if any(argument.startswith("-") for argument in argv):
         from hexlit.commands.htp_program import explain
 
         return explain(argv)

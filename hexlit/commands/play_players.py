@@ -60,9 +60,8 @@ def shared_by_all(settings: PlayConfig) -> Shared:
     levels = [spec for spec in level_specs() if spec.source in packaged_networks()]
     offers += [one_game_offer(settings, spec, f"of {spec.source}") for spec in levels]
     offers += [offer_of(settings, parse_player(given)) for given in settings.players]
-    offers.sort(
-        key=lambda offer: offer.name != f"level-{settings.level}"
-    )  # the chosen one comes first
+    # The chosen level comes first.
+    offers.sort(key=lambda offer: offer.name != f"level-{settings.level}")
     names = [offer.name for offer in offers]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"players: two are named {twice[0]}; add name=NAME to one of them")

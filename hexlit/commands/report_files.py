@@ -48,9 +48,8 @@ def kind_of(folder: Path) -> str:
             return kind
     if (folder / ".hydra").is_dir():
         return RUN
-    if any(
-        path.is_dir() and path.name.isdecimal() for path in folder.glob("[0-9]*")
-    ):  # jobs of a plain --multirun
+    # Jobs of a plain --multirun.
+    if any(path.is_dir() and path.name.isdecimal() for path in folder.glob("[0-9]*")):
         return SWEEP
     what = (
         "there is no such folder"

@@ -112,9 +112,8 @@ class TrialProcess:
         folder = attempt.folder
         slot = attempt.slot
         arguments = [*attempt.flags, *attempt.overrides, *attempt.hydra_overrides]
-        arguments += [
-            "hydra.sweeper.storage=null"
-        ]  # the ticket has it, and no file of the trial may
+        # The ticket has it, and no file of the trial may.
+        arguments += ["hydra.sweeper.storage=null"]
         arguments += [f"hydra.run.dir={quoted(str(folder))}", "hydra.mode=RUN"]
         try:
             with (folder / CONSOLE).open("ab") as console:
@@ -161,9 +160,8 @@ class TrialProcess:
                 if self._process.ended_within(_LOOK_EVERY):
                     return self._process.how or None
                 if stop.is_set():
-                    self._process.send_signal(
-                        signal.SIGINT
-                    )  # lets loggers and checkpoints end properly
+                    # Lets loggers and checkpoints end properly.
+                    self._process.send_signal(signal.SIGINT)
                     self._process.ended_within(_SOFT_END)
                     return "stopped"
                 with contextlib.suppress(psutil.NoSuchProcess):

@@ -124,9 +124,8 @@ def grid_of(space: Mapping[str, "BaseDistribution"]) -> dict[str, list[Any]]:
         if isinstance(distribution, CategoricalDistribution):
             grid[name] = list(distribution.choices)
             continue
-        assert isinstance(
-            distribution, FloatDistribution | IntDistribution
-        )  # Optuna has these three
+        # Optuna has these three distributions.
+        assert isinstance(distribution, FloatDistribution | IntDistribution)
         low = _decimal(distribution.low)
         step = distribution.step or (1 if distribution.single() else None)
         if step is None:

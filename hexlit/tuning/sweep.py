@@ -154,9 +154,8 @@ class SweepSession:
         study = create_study(plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop))
         before = len(study.get_trials(deepcopy=False))
         if plan.judged.join:
-            before += int(
-                plan.sweep_id, 16
-            )  # so that two processes that join at once draw differently
+            # So that two processes that join at once draw differently.
+            before += int(plan.sweep_id, 16)
         if before:
             study.sampler = build_sampler(node, plan.space, seed=plan.seed, trials_before=before)
         return study

@@ -97,9 +97,8 @@ def write_safetensors(
         "swap": str(int(swap)),
     }
     with replacing(path) as temporary:
-        temporary.write_bytes(
-            save(tensors, metadata)
-        )  # `save_file` keeps the file from all other users
+        # `save_file` keeps the file from all other users.
+        temporary.write_bytes(save(tensors, metadata))
 
 
 def read_safetensors(path: Path, key: str = "checkpoint") -> LoadedNetwork:
@@ -119,9 +118,8 @@ def read_safetensors(path: Path, key: str = "checkpoint") -> LoadedNetwork:
             settings: dict[str, Any] = json.loads(metadata["net"])
             if settings.get("block", BLOCKS[0]) in BLOCKS:
                 shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-                refuse_other_shapes(
-                    NetConfig(**settings), shapes
-                )  # before memory is taken for them
+                # Before memory is taken for them.
+                refuse_other_shapes(NetConfig(**settings), shapes)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
         if metadata["sha256"] != digest_of(tensors):
             raise ValueError("its weights are not those that were written")
