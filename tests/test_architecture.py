@@ -417,7 +417,6 @@ def test_no_eval_no_shell_and_no_unsafe_load() -> None:
     assert wrong == []
 
 
-@pytest.mark.row("A1")
 def test_only_accelerate_asks_what_the_hardware_is() -> None:
     """One place in the tree asks for CUDA and MPS."""
     wrong = [
@@ -476,7 +475,6 @@ def test_networks_are_put_together_in_one_function() -> None:
     assert makers == {"hexlit.nets.tower.build_net"}
 
 
-@pytest.mark.row("F15")
 def test_no_file_is_too_long() -> None:
     lines = {
         str(path): len(path.read_text(encoding="utf-8").splitlines())

@@ -20,8 +20,6 @@ def example() -> ModuleType:
     return module
 
 
-@pytest.mark.row("F10")
-@pytest.mark.row("F16")
 def test_the_core_loop_goes_from_the_rules_to_a_measured_network(
     example: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -34,7 +32,6 @@ def test_the_core_loop_goes_from_the_rules_to_a_measured_network(
 
 
 @pytest.mark.slow
-@pytest.mark.row("F10")
 def test_it_learns_to_play_perfectly_on_3x3(example: ModuleType) -> None:
     torch.set_num_threads(1)
     openings, kept = example.main(["--size", "3", "--epochs", "15"])

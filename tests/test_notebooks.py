@@ -15,7 +15,6 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.row("F11")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_stripped(path: Path) -> None:
     notebook = read(path)
@@ -28,7 +27,6 @@ def test_a_notebook_is_stripped(path: Path) -> None:
             assert cell["execution_count"] is None
 
 
-@pytest.mark.row("F11")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_a_lesson(path: Path) -> None:
     """It begins with a title, says something before each few cells of code,

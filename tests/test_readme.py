@@ -5,7 +5,6 @@ import io
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
 import hexlit
@@ -25,7 +24,6 @@ def block(name: str) -> str:
     return found[1]
 
 
-@pytest.mark.row("F14")
 def test_it_is_short_and_begins_with_a_picture() -> None:
     assert len(README.encode()) <= MOST_BYTES
     picture = re.search(r"!\[.+\]\((.+\.svg)\)", README.partition("\n## ")[0])

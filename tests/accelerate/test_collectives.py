@@ -28,8 +28,6 @@ from hexlit.commands.rank_processes import reserved_port
 from hexlit.errors import UsageError
 from tests.accelerate.second_rank import images, net, trained, work
 
-pytestmark = pytest.mark.row("F22")
-
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Any:

@@ -37,7 +37,6 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(monkeypatch)
 
 
-@pytest.mark.row("A1")
 def test_auto_picks_cuda_then_mps_then_cpu(machine: Machine) -> None:
     machine.has(cuda=1, mps=True)
     assert choose_device("auto") == torch.device("cuda:0")
@@ -47,7 +46,6 @@ def test_auto_picks_cuda_then_mps_then_cpu(machine: Machine) -> None:
     assert choose_device("auto") == torch.device("cpu")
 
 
-@pytest.mark.row("A2")
 @pytest.mark.parametrize("broken", ["cuda", "mps"])
 def test_auto_goes_on_with_cpu_and_warns_once_when_the_trial_fails(
     machine: Machine, caplog: pytest.LogCaptureFixture, broken: str
@@ -60,7 +58,6 @@ def test_auto_goes_on_with_cpu_and_warns_once_when_the_trial_fails(
     assert "kernel image is invalid" in record.getMessage()
 
 
-@pytest.mark.row("A2")
 def test_a_trial_of_a_sweep_does_not_evade_a_full_card(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +75,6 @@ def test_a_trial_of_a_sweep_does_not_evade_a_full_card(
     assert choose_device("auto", shares_a_study=True) == torch.device("cpu")
 
 
-@pytest.mark.row("A2")
 @pytest.mark.parametrize(
     ("requested", "found", "said"),
     [
@@ -99,7 +95,6 @@ def test_named_device_that_is_missing_is_refused_with_the_reason(
         choose_device(requested)
 
 
-@pytest.mark.row("A3")
 @pytest.mark.parametrize("form", ["cuda", "cuda:0", torch.device("cuda"), torch.device("cuda", 0)])
 def test_every_form_of_the_first_cuda_device_is_the_same_device(
     machine: Machine, form: str | torch.device
@@ -108,7 +103,6 @@ def test_every_form_of_the_first_cuda_device_is_the_same_device(
     assert choose_device(form) == torch.device("cuda", 0)
 
 
-@pytest.mark.row("A2")
 def test_trial_passes_on_the_cpu_and_reports_a_device_that_is_not_there() -> None:
     assert trial_failure(torch.device("cpu")) == ""
     if not torch.cuda.is_available():

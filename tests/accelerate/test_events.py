@@ -10,7 +10,6 @@ from hexlit.accelerate.events import Events, async_item
 from tests.pretended_device import CloseEvent
 
 
-@pytest.mark.row("A16")
 def test_device_times_are_those_between_events_and_wait_only_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -32,14 +32,12 @@ V2 = ("memory.max", "memory.current", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
-@pytest.mark.row("D8")
 def test_without_a_container_the_machine_s_own_memory_counts(machine: Path) -> None:
     assert (host.total_host_bytes(), host.free_host_bytes()) == (1000, 800)
     limit(machine, V2, "max", 5, 0)
     assert (host.total_host_bytes(), host.free_host_bytes()) == (1000, 800)
 
 
-@pytest.mark.row("D8")
 @pytest.mark.parametrize(("folder", "names"), [(".", V2), ("memory", V1)])
 def test_a_container_s_limit_counts_and_its_file_cache_is_free(
     folder: str, names: tuple[str, str, str], machine: Path
@@ -52,7 +50,6 @@ def test_a_container_s_limit_counts_and_its_file_cache_is_free(
     assert host.free_host_bytes() == 0
 
 
-@pytest.mark.row("F24")
 @pytest.mark.parametrize(
     ("environment", "cores"),
     [

@@ -103,7 +103,6 @@ def nulls_without_reason(value: Any, path: str = "") -> list[str]:
     return found
 
 
-@pytest.mark.row("A4")
 @pytest.mark.parametrize(
     "facts",
     [
@@ -130,7 +129,6 @@ def test_the_schema_is_the_same_everywhere_and_every_null_has_its_reason(
     }
 
 
-@pytest.mark.row("A4")
 def test_a_mac_trains_and_evaluates_in_fp32_on_mps(machine: WholeMachine) -> None:
     machine.has(mac="14.5", mps=True, driver="no NVIDIA driver")
     found = machine.look()
@@ -146,8 +144,6 @@ def test_a_mac_trains_and_evaluates_in_fp32_on_mps(machine: WholeMachine) -> Non
     assert machine.compiled == ["cpu", "mps"]
 
 
-@pytest.mark.row("A4")
-@pytest.mark.row("A6")
 @pytest.mark.parametrize(
     ("bf16", "trains", "evaluates"), [(True, "bf16-mixed", "bf16"), (False, "16-mixed", "fp16")]
 )
@@ -168,7 +164,6 @@ def test_a_card_trains_in_bf16_where_it_has_it_and_in_fp16_elsewhere(
     ]
 
 
-@pytest.mark.row("A4")
 def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(
     machine: WholeMachine,
 ) -> None:
@@ -187,8 +182,6 @@ def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(
     assert (last["works"], last["reasons"]["works"]) == (None, "not tried: the same card as cuda:0")
 
 
-@pytest.mark.row("A2")
-@pytest.mark.row("A4")
 def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(
     machine: WholeMachine,
 ) -> None:
@@ -205,7 +198,6 @@ def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(
     assert "kernel image is invalid" in warning
 
 
-@pytest.mark.row("A4")
 def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(
     machine: WholeMachine,
 ) -> None:

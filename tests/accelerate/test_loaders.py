@@ -24,7 +24,6 @@ def made(
     return profile_on(device, monkeypatch, **fields)
 
 
-@pytest.mark.row("A9")
 def test_nothing_is_prefetched_without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Torch refuses a prefetch factor there."""
     loader = make_loader(Numbers(), made(monkeypatch, workers=0, prefetch=4))
@@ -35,8 +34,6 @@ def test_nothing_is_prefetched_without_processes(monkeypatch: pytest.MonkeyPatch
     )
 
 
-@pytest.mark.row("A9")
-@pytest.mark.row("C6")
 def test_processes_prefetch_persist_and_are_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork would carry a live CUDA into the process."""
     loader = make_loader(Numbers(), made(monkeypatch, CUDA, workers=3))
@@ -49,9 +46,6 @@ def test_processes_prefetch_persist_and_are_spawned(monkeypatch: pytest.MonkeyPa
     assert (loader.prefetch_factor, loader.persistent_workers) == (5, False)
 
 
-@pytest.mark.row("A9")
-@pytest.mark.row("C6")
-@pytest.mark.row("C7")
 def test_samples_are_the_same_for_any_number_of_processes_which_live_on_between_epochs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -85,7 +79,6 @@ def defaults(device: str, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> Dev
     return build_profile(AcceleratorConfig(**fields), DEVICE_DEFAULTS)
 
 
-@pytest.mark.row("B1")
 def test_inside_a_notebook_there_are_no_workers_unless_they_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -41,7 +41,6 @@ def mac(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     return caps
 
 
-@pytest.mark.row("A14")
 def test_figures_of_each_device_are_numbers_or_none_with_the_reason(
     card: dict[str, float], mac: dict[str, float]
 ) -> None:
@@ -53,7 +52,6 @@ def test_figures_of_each_device_are_numbers_or_none_with_the_reason(
     assert total_and_free_bytes(MPS) == (16 * GIB, 12 * GIB)
 
 
-@pytest.mark.row("A23")
 def test_a_cap_is_a_share_of_what_the_device_has(
     card: dict[str, float], mac: dict[str, float]
 ) -> None:
@@ -64,7 +62,6 @@ def test_a_cap_is_a_share_of_what_the_device_has(
         set_memory_cap(CUDA, 9)
 
 
-@pytest.mark.row("A21")
 @pytest.mark.parametrize(
     "error",
     [
@@ -87,7 +84,6 @@ def test_what_each_backend_says_of_full_memory_is_understood(error: BaseExceptio
     assert is_out_of_memory(error)
 
 
-@pytest.mark.row("A21")
 def test_real_full_memory_of_the_host_is_understood() -> None:
     """More than any machine has."""
     with pytest.raises(RuntimeError) as caught:
@@ -95,7 +91,6 @@ def test_real_full_memory_of_the_host_is_understood() -> None:
     assert is_out_of_memory(caught.value)
 
 
-@pytest.mark.row("A21")
 @pytest.mark.parametrize(
     "error",
     [
@@ -110,8 +105,6 @@ def test_other_errors_are_not(error: BaseException) -> None:
     assert not is_out_of_memory(error)
 
 
-@pytest.mark.row("E16")
-@pytest.mark.row("A15")
 def test_the_utilisation_of_a_cpu_follows_from_its_processor_time() -> None:
     """It has no memory of its own, which is said."""
     utilisation, peak, reasons = DeviceGauge(CPU, threads=2).read(
@@ -121,8 +114,6 @@ def test_the_utilisation_of_a_cpu_follows_from_its_processor_time() -> None:
     assert DeviceGauge(CPU, 1).read(5.0, 1.0, 2.0)[0] == 1.0
 
 
-@pytest.mark.row("A15")
-@pytest.mark.row("E16")
 def test_that_of_cuda_is_sampled_in_the_time_that_is_asked_for(
     card: dict[str, float], mac: dict[str, float]
 ) -> None:

@@ -95,8 +95,6 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
     return made
 
 
-@pytest.mark.row("D17")
-@pytest.mark.row("E16")
 def test_the_driver_tells_the_memory_of_processes_and_how_busy_the_devices_are_that_hold_it(
     driver: Driver,
 ) -> None:
@@ -106,7 +104,6 @@ def test_the_driver_tells_the_memory_of_processes_and_how_busy_the_devices_are_t
     assert (Nvml().driver, Nvml().free_bytes()) == ("580.65", [75 * GIB] * 2)
 
 
-@pytest.mark.row("D17")
 @pytest.mark.parametrize(
     ("visible", "expected"),
     [
@@ -129,7 +126,6 @@ def test_the_devices_are_those_that_cuda_visible_devices_leaves(
     assert Nvml(visible).reason == ("" if expected else hidden)
 
 
-@pytest.mark.row("E16")
 def test_a_run_reads_the_one_card_it_works_on(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +139,6 @@ def test_a_run_reads_the_one_card_it_works_on(
     assert nvml_of(torch.device("cpu")) is None
 
 
-@pytest.mark.row("D17")
 @pytest.mark.parametrize(
     ("system", "error", "said"),
     [
@@ -169,7 +164,6 @@ def test_without_a_driver_there_is_a_reason_and_no_exception(
     found.close()
 
 
-@pytest.mark.row("D17")
 def test_a_figure_that_a_device_does_not_tell_is_none_with_its_reason(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +184,6 @@ def test_a_figure_that_a_device_does_not_tell_is_none_with_its_reason(
     assert Nvml().free_bytes() == []
 
 
-@pytest.mark.row("D17")
 def test_in_a_container_a_process_that_is_not_named_holds_an_unknown_amount(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,6 @@ def compile_with(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nn.Module, "compile", compiled)
 
 
-@pytest.mark.row("A4")
 def test_the_product_is_right_on_the_cpu_whatever_precision_the_process_has_set() -> None:
     before = torch.get_float32_matmul_precision()
     try:
@@ -47,8 +46,6 @@ def test_the_product_is_right_on_the_cpu_whatever_precision_the_process_has_set(
     assert probe["reasons"] == {}
 
 
-@pytest.mark.row("A4")
-@pytest.mark.row("C21")
 def test_every_precision_is_tried_and_timed_on_the_cpu() -> None:
     full, brain, half = probe_precisions(CPU)
     assert [probe["precision"] for probe in (full, brain, half)] == ["fp32", "bf16", "fp16"]
@@ -68,8 +65,6 @@ def test_every_precision_is_tried_and_timed_on_the_cpu() -> None:
         assert probe["hardware"] is not None
 
 
-@pytest.mark.row("A4")
-@pytest.mark.row("A6")
 def test_autocast_that_does_something_else_is_not_taken_for_the_precision(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -87,8 +82,6 @@ def test_autocast_that_does_something_else_is_not_taken_for_the_precision(
     assert "seconds" in half["reasons"]
 
 
-@pytest.mark.row("A4")
-@pytest.mark.row("C21")
 def test_a_compiled_net_is_compared_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     compile_with("aot_eager", monkeypatch)
     probe = probe_compile(CPU)
@@ -98,8 +91,6 @@ def test_a_compiled_net_is_compared_with_itself(monkeypatch: pytest.MonkeyPatch)
     assert probe["difference"] <= 1e-4
 
 
-@pytest.mark.row("A4")
-@pytest.mark.row("C21")
 def test_a_compiler_that_fails_or_does_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nn.Module, "compile", fail)
     probe = probe_compile(CPU)
@@ -109,8 +100,6 @@ def test_a_compiler_that_fails_or_does_nothing_is_told(monkeypatch: pytest.Monke
     assert "without compiling it" in probe_compile(CPU)["reasons"]["works"]
 
 
-@pytest.mark.row("A4")
-@pytest.mark.row("C21")
 def test_what_is_computed_wrongly_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
     compile_with("aot_eager", monkeypatch)
     exact, factors = inspection._outputs_and_gradients, iter([1.01, 1.0])
@@ -132,8 +121,6 @@ def test_what_is_computed_wrongly_does_not_work(monkeypatch: pytest.MonkeyPatch)
     assert "0 is allowed" in probe_product(CPU)["reasons"]["works"]
 
 
-@pytest.mark.row("A4")
-@pytest.mark.row("C21")
 @pytest.mark.slow
 def test_inductor_compiles_here_and_a_missing_compiler_is_told(
     monkeypatch: pytest.MonkeyPatch,

@@ -18,7 +18,6 @@ from hexlit.accelerate.machine import (
 )
 
 
-@pytest.mark.row("D17")
 def test_a_run_writes_its_process_and_takes_it_away(tmp_path: Path) -> None:
     write_process_file(tmp_path)
     facts = json.loads((tmp_path / "process.json").read_text())
@@ -35,14 +34,12 @@ def test_a_run_writes_its_process_and_takes_it_away(tmp_path: Path) -> None:
     assert read_process_file(tmp_path) is None
 
 
-@pytest.mark.row("D17")
 def test_a_later_process_of_the_same_number_is_not_the_run() -> None:
     begun = psutil.Process().create_time()
     assert RunProcess(os.getpid(), begun + 1.0).alive
     assert not RunProcess(os.getpid(), begun - 3600).alive
 
 
-@pytest.mark.row("D17")
 def test_the_newest_live_run_is_found_in_runs_and_in_sweeps(tmp_path: Path) -> None:
     assert newest_live_run(tmp_path / "runs") is None
     for name, text in {

@@ -35,7 +35,6 @@ def has_bf16(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return found
 
 
-@pytest.mark.row("A5")
 @pytest.mark.parametrize(("device", "pins"), [(CPU, False), (MPS, False), (CUDA, True)])
 def test_only_cuda_pins_memory(
     device: torch.device, pins: bool, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
@@ -46,7 +45,6 @@ def test_only_cuda_pins_memory(
             profile_on(device, monkeypatch, pin_memory=True)
 
 
-@pytest.mark.row("A6")
 def test_auto_precision_follows_what_the_device_computes_in(has_bf16: bool) -> None:
     assert training_precision("auto", CPU) == ("bf16-mixed" if has_bf16 else "32-true")
     assert training_precision("auto", CUDA) == ("bf16-mixed" if has_bf16 else "16-mixed")
@@ -56,7 +54,6 @@ def test_auto_precision_follows_what_the_device_computes_in(has_bf16: bool) -> N
     assert inference_dtype("auto", MPS) == torch.float32
 
 
-@pytest.mark.row("A6")
 def test_precision_that_the_device_lacks_is_refused_up_front(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -83,7 +80,6 @@ def test_inference_path_of_another_device_is_refused(
         profile_on(device, monkeypatch, inference=path)
 
 
-@pytest.mark.row("E8")
 @pytest.mark.parametrize("threads", [1, 2, 6, 64])
 def test_processes_share_the_threads(
     threads: int, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
@@ -113,8 +109,6 @@ def test_bf16_is_taken_where_a_product_is_as_fast_in_it(
     assert precision.cpu_prefers_bf16() is preferred
 
 
-@pytest.mark.row("A6")
-@pytest.mark.row("C5")
 def test_what_an_nvidia_card_gets_by_default(
     has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,7 +132,6 @@ def test_what_an_nvidia_card_gets_by_default(
         profile_on(CUDA, monkeypatch, precision="16-mixed", fused_optimizer=True)
 
 
-@pytest.mark.row("A23")
 def test_a_cap_is_set_when_the_profile_is_applied(
     has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,7 +151,6 @@ def test_a_cap_is_set_when_the_profile_is_applied(
         profile_on(CPU, monkeypatch, memory_cap=6.0)
 
 
-@pytest.mark.row("A1")
 @pytest.mark.parametrize("device", [CPU, CUDA, MPS], ids=str)
 def test_the_config_of_a_device_says_what_auto_comes_to_there(
     device: torch.device, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
@@ -172,7 +164,6 @@ def test_the_config_of_a_device_says_what_auto_comes_to_there(
     assert profile_on(device, monkeypatch, **settings) == profile_on(device, monkeypatch)
 
 
-@pytest.mark.row("F22")
 def test_a_rank_has_its_device_and_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in Ranks(1, 2, 1, 2).environment().items():
         monkeypatch.setenv(name, value)
@@ -199,7 +190,6 @@ def test_a_rank_has_its_device_and_its_share_of_the_cores(monkeypatch: pytest.Mo
         build_profile(AcceleratorConfig(device="cpu", devices=4))
 
 
-@pytest.mark.row("F22")
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_task_of_srun_takes_the_one_card_that_it_sees(
     rank: int, monkeypatch: pytest.MonkeyPatch
@@ -229,8 +219,6 @@ def test_a_task_of_srun_takes_the_one_card_that_it_sees(
         build_profile(AcceleratorConfig(device="cuda"))
 
 
-@pytest.mark.row("B1")
-@pytest.mark.row("B2")
 def test_every_type_of_device_has_a_profile_on_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
@@ -262,7 +250,6 @@ def settings() -> dict[str, object]:
     }
 
 
-@pytest.mark.row("F10")
 def test_what_a_profile_sets_is_put_back_also_after_an_error() -> None:
     before = settings()
     chosen = AcceleratorConfig(

@@ -7,8 +7,6 @@ import pytest
 from hexlit.accelerate.ranks import ALONE, Ranks, ranks
 from hexlit.errors import UsageError
 
-pytestmark = pytest.mark.row("F22")
-
 TORCHRUN = Ranks(rank=5, size=6, local_rank=1, local_size=2, address="a", port=29500).environment()
 SRUN = {
     "SLURM_STEP_NUM_TASKS": "4",

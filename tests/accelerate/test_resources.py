@@ -71,7 +71,6 @@ def processor_seconds(pid: int) -> float:
     return float(times.user + times.system)
 
 
-@pytest.mark.row("D17")
 def test_the_target_s_processor_time_is_measured_while_the_measurer_idles() -> None:
     with child(SPINS) as target:
         tree = ProcessTree(target.pid)
@@ -88,7 +87,6 @@ def test_the_target_s_processor_time_is_measured_while_the_measurer_idles() -> N
     assert sample.processes == 1
 
 
-@pytest.mark.row("D17")
 def test_memory_is_what_the_target_holds() -> None:
     with child(SLEEPS) as small, child(HOLDS) as large:
         without, with_room = ProcessTree(small.pid).sample(), ProcessTree(large.pid).sample()
@@ -97,7 +95,6 @@ def test_memory_is_what_the_target_holds() -> None:
     assert with_room.host_bytes - without.host_bytes == pytest.approx(200 * MIB, abs=10 * MIB)
 
 
-@pytest.mark.row("D17")
 def test_descendants_are_measured_on_when_their_parent_is_gone() -> None:
     with child(GRANDPARENT) as target:
         tree = ProcessTree(target.pid)
@@ -122,7 +119,6 @@ def test_other_processes_of_the_machine_are_not_read(monkeypatch: pytest.MonkeyP
         assert tree.sample().processes == 3
 
 
-@pytest.mark.row("D17")
 def test_a_dead_root_is_our_own_exception() -> None:
     with child(SLEEPS) as target:
         tree = ProcessTree(target.pid)
@@ -136,8 +132,6 @@ def test_a_dead_root_is_our_own_exception() -> None:
             ProcessTree(target.pid)
 
 
-@pytest.mark.row("D17")
-@pytest.mark.row("E16")
 def test_a_process_says_itself_what_it_holds_where_the_driver_does_not() -> None:
     """D7-8: in a container, say; the driver's figure goes before."""
     silent = (None, 0.5, {"device_bytes": "not named"})
@@ -187,14 +181,12 @@ def wait_for(condition: Any) -> None:
         time.sleep(0.005)
 
 
-@pytest.mark.row("D17")
 def test_the_end_of_the_target_ends_the_sampling() -> None:
     with sampler(Tree(lives=3)) as running:
         assert running.ended.wait(10)
     assert len(running.samples) == 3
 
 
-@pytest.mark.row("D17")
 def test_the_table_has_a_header_and_whole_rows_at_every_instant(tmp_path: Path) -> None:
     path = tmp_path / "new" / "resources.csv"
     with sampler(Tree(), 0.001, csv_path=path) as running:
@@ -238,8 +230,6 @@ def test_a_file_of_another_kind_is_refused_and_stays(tmp_path: Path) -> None:
         sampler(Tree(), csv_path=tmp_path).__enter__()
 
 
-@pytest.mark.row("D17")
-@pytest.mark.row("E16")
 def test_means_and_peaks_are_those_of_the_time_asked_for() -> None:
     tree = Tree()
     running = sampler(tree)
@@ -265,7 +255,6 @@ def test_means_and_peaks_are_those_of_the_time_asked_for() -> None:
     assert set(nothing.reasons.values()) == {"no sample was taken in this time"}
 
 
-@pytest.mark.row("D17")
 @pytest.mark.parametrize(
     ("resources", "expected"),
     [
@@ -285,7 +274,6 @@ def test_the_scarcest_thing_limits_the_parallel_trials(
     assert recommended_trials(resources) == expected
 
 
-@pytest.mark.row("D17")
 def test_a_tree_sees_the_devices_of_the_target_not_of_the_measurer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -45,7 +45,6 @@ def test_a_step_is_measured_by_as_many_examples_as_take_some_time(
     assert worth_measuring(lambda count: None, 100) == 32
 
 
-@pytest.mark.row("G1")
 def test_the_fastest_step_is_measured_once_beside_busy_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,6 @@ VALUES: list[Any] = [
 VALUES += [[1, 2], ["a b", "c"], {"low": 1, "name": "a b"}]
 
 
-@pytest.mark.row("F10")
 @pytest.mark.parametrize("value", VALUES, ids=str)
 def test_hydra_reads_the_value_that_was_given(value: Any) -> None:
     (argument,) = overrides([], {"some.key": value})

@@ -17,7 +17,6 @@ MODULES = sorted(
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.row("F10")
 @pytest.mark.parametrize("name", [*MODULES, "errors"])
 def test_the_examples_do_what_they_say(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -27,7 +26,6 @@ def test_the_examples_do_what_they_say(
     assert found.failed == 0
 
 
-@pytest.mark.row("F10")
 @pytest.mark.parametrize("name", hexlit.__all__)
 def test_every_public_name_has_an_example_that_is_run(name: str) -> None:
     examples = doctest.DocTestParser().get_examples(getattr(hexlit, name).__doc__)

@@ -20,7 +20,6 @@ HEAVY = (
 )
 
 
-@pytest.mark.row("F10")
 def test_importing_hexlit_imports_nothing_heavy() -> None:
     program = (
         f"import hexlit, sys; dir(hexlit); print([name for name in {HEAVY} if name in sys.modules])"
@@ -31,7 +30,6 @@ def test_importing_hexlit_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.row("F10")
 def test_every_name_that_it_lists_is_there() -> None:
     assert {
         "train",
@@ -48,7 +46,6 @@ def test_every_name_that_it_lists_is_there() -> None:
     assert all(getattr(hexlit, name) is not None for name in dir(hexlit))
 
 
-@pytest.mark.row("F10")
 def test_a_notebook_shows_a_mistake_as_one_line() -> None:
     assert hexlit.UsageError("board=99: too large")._render_traceback_() == [
         "UsageError: board=99: too large"

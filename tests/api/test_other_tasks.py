@@ -10,7 +10,6 @@ from tests.commands.test_train_forecast import SMALL
 from tests.tasks.forecast.tables import hourly, save
 
 
-@pytest.mark.row("F10")
 def test_a_forecaster_is_trained_and_predicts_a_data_frame(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,6 @@ def words(svg: str) -> list[str]:
     return [text.text or "" for text in ElementTree.fromstring(svg).iter(f"{SPACE}text")]
 
 
-@pytest.mark.row("F10")
 def test_a_board_says_whose_turn_it_is_and_numbers_its_stones() -> None:
     board = hexlit.Board(4, moves="b2 c3")
     assert "Black to move" in words(board._repr_svg_())
@@ -33,14 +32,12 @@ def test_a_board_says_whose_turn_it_is_and_numbers_its_stones() -> None:
     assert "Black has won" in words(hexlit.Board(2, moves="a1 b1 a2")._repr_svg_())
 
 
-@pytest.mark.row("F10")
 def test_a_solution_rings_the_winning_moves() -> None:
     solved = hexlit.Solver().solve(hexlit.Board(4, moves="b2"))
     assert (solved.winner, solved.moves) == ("White", ["b3"])
     assert rings(solved._repr_svg_(), MARK) == 1
 
 
-@pytest.mark.row("F10")
 def test_a_search_shows_its_visits_its_move_and_its_tree() -> None:
     found = hexlit.Search(simulations=60).run(hexlit.Board(3))
     assert rings(found._repr_svg_(), MARK) == 1
@@ -50,7 +47,6 @@ def test_a_search_shows_its_visits_its_move_and_its_tree() -> None:
     assert found.expected[0] in words(tree)
 
 
-@pytest.mark.row("F10")
 def test_a_map_of_openings_rings_what_is_wrong() -> None:
     truth = np.array([True, False, True, True])
     judged = OpeningMap(np.array([0.9, 0.2, 0.5, -0.4]), "somebody", truth)

@@ -1,12 +1,8 @@
 """Profiles of devices from Python."""
 
-import pytest
-
 import hexlit
 
 
-@pytest.mark.row("B1")
-@pytest.mark.row("B2")
 def test_profiles_are_those_of_the_task_and_what_is_set_wins() -> None:
     found = hexlit.profiles(task="classify")
     assert found.loc["train_batch"].to_dict() == {"cpu": 16, "cuda": 32, "mps": 64}

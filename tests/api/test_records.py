@@ -19,7 +19,6 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.row("F10")
 def test_games_are_a_data_frame_and_single_games_pictures(file: Path) -> None:
     games = hexlit.games(file)
     assert len(games) == 4

@@ -43,7 +43,6 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return found
 
 
-@pytest.mark.row("F10")
 def test_trials_are_a_data_frame_the_best_first(sweep: Sweep) -> None:
     trials = sweep.trials
     assert trials["trial"].tolist() == [0, 1, 2, 3]
@@ -53,14 +52,12 @@ def test_trials_are_a_data_frame_the_best_first(sweep: Sweep) -> None:
     assert sweep.best == {"optimizer.lr": 0.01}
 
 
-@pytest.mark.row("F10")
 def test_what_was_pruned_says_why(sweep: Sweep) -> None:
     (row,) = sweep.pruned.to_dict("records")
     assert (row["trial"], row["epochs"], row["best"], row["compared"]) == (2, 1, 0.1, 2)
     assert row["why"].startswith("trial 2: at best strength.score 0.1 in 1 epochs; ")
 
 
-@pytest.mark.row("F10")
 def test_a_notebook_shows_the_leaderboard_and_the_figures(sweep: Sweep) -> None:
     shown = sweep._repr_html_()
     assert "2 complete · 1 pruned · 1 failed" in shown

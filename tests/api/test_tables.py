@@ -9,7 +9,6 @@ from tests.commands.test_train_classify import SMALL
 from tests.tasks.classify.texts import save, sentences
 
 
-@pytest.mark.row("F10")
 def test_data_can_be_looked_at_before_a_run_and_judged_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

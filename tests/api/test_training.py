@@ -31,7 +31,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         yield trained
 
 
-@pytest.mark.row("F10")
 def test_the_figures_of_a_run_are_data_frames(run: Run) -> None:
     assert run.task == "hex"
     assert run.folder.parent.name == "small"
@@ -43,7 +42,6 @@ def test_the_figures_of_a_run_are_data_frames(run: Run) -> None:
     assert isinstance(run.resources, pd.DataFrame)
 
 
-@pytest.mark.row("F10")
 def test_a_notebook_shows_the_run(run: Run) -> None:
     shown = run._repr_html_()
     assert "<b>small</b> hex" in shown
@@ -53,7 +51,6 @@ def test_a_notebook_shows_the_run(run: Run) -> None:
     )  # the notebook's own colours, so that it reads on a dark page, too
 
 
-@pytest.mark.row("F10")
 def test_the_model_looks_searches_and_knows_its_openings(run: Run) -> None:
     board = hexlit.Board(3, moves="a1")
     assert run.look(board).policy.sum() == pytest.approx(1, abs=1e-3)
@@ -116,7 +113,6 @@ def test_a_flag_and_a_table_for_a_model_of_hex_are_refused(run: Run) -> None:
         run.predict("readings.csv")
 
 
-@pytest.mark.row("F10")
 def test_models_and_programs_meet_in_a_match(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

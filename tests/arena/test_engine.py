@@ -99,7 +99,6 @@ def test_a_game_is_told_move_by_move_and_told_again_where_it_differs(
     ]
 
 
-@pytest.mark.row("E17")
 def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
     swapper = (

@@ -86,7 +86,6 @@ def referee(first: Player, second: Player, openings: NDArray[np.int8], to_move: 
     return wins
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("plies", [1, 2])
 def test_wins_are_counted_as_a_referee_counts_them(plies: int) -> None:
     first, second = Perfect(4), Lowest()
@@ -146,7 +145,6 @@ def player_of(kind: str, evaluator: Evaluator, *, swap: bool) -> Player:
     return SearchPlayer(SearchConfig(simulations=1), evaluator, size=4, batch=3, swap=swap)
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("kind", ["policy", "search"])
 def test_players_play_the_board_and_not_the_movers_frame(kind: str, swap: bool) -> None:
@@ -160,8 +158,6 @@ def test_players_play_the_board_and_not_the_movers_frame(kind: str, swap: bool) 
     assert player.choose(cells, colours).tolist() == [7] * 8
 
 
-@pytest.mark.row("E5")
-@pytest.mark.row("E6")
 @pytest.mark.parametrize(("leaves", "batches"), [(1, (4, 11)), (3, (8, 3))])
 def test_results_do_not_depend_on_the_split_into_batches(
     leaves: int, batches: tuple[int, int]
@@ -205,7 +201,6 @@ class OfWhite:
         value[:] = np.where(opponent > own, self.value, -self.value)
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("kind", ["policy", "search"])
 @pytest.mark.parametrize(
     ("knows_swap", "evaluator", "swaps"),
@@ -244,7 +239,6 @@ def assert_played_by_the_rules(pairs: list[Pair], names: tuple[str, str], size: 
                 assert GameBoard(size, moves=game.moves).winner == 0
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("at_once", [1, 2, 5, 100])
 def test_every_opening_is_played_with_both_colours_however_many_at_once(at_once: int) -> None:
     first, second = Lowest(), Lowest(last=True)
@@ -353,7 +347,6 @@ def test_what_a_player_holds_is_given_back_when_a_match_is_broken_off() -> None:
 FIRST_MOVES = {0: (1,), 4: (5,), 6: (14,)}
 
 
-@pytest.mark.row("E5")
 def test_by_the_swap_rule_the_second_player_may_take_the_first_stone_with_either_colour() -> None:
     """Side by side and one after another;
     an independent board referees, and the mirrored cell is taken.
@@ -398,7 +391,6 @@ def test_players_of_one_game_hear_of_the_swap_rule() -> None:
         assert player.swap is swap
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize(
     ("size", "count", "plies"),
     [(2, 2, 1), (3, 5, 1), (3, 36, 2), (4, 40, 3), (7, 60, 4), (8, 200, 2), (13, 201, 2)],

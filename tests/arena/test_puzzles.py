@@ -42,7 +42,6 @@ def wins(cells: tuple[int, ...], player: int) -> bool:
     )
 
 
-@pytest.mark.row("G6")
 @pytest.mark.parametrize(
     "size", [4, *(pytest.param(size, marks=pytest.mark.slow) for size in (5, 6, 7))]
 )

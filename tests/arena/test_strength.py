@@ -45,7 +45,6 @@ def test_perfect_knowledge_gets_full_marks(swap: bool) -> None:
     assert figures["positions"] == 60
 
 
-@pytest.mark.row("G1")
 def test_a_measurement_that_may_prove_takes_few_positions_until_they_come_near() -> None:
     proof = ProofConfig(enabled=True)
     config = EvaluationConfig(
@@ -83,7 +82,6 @@ def test_a_value_that_is_always_wrong_or_always_half_gets_what_it_deserves() -> 
     )  # nobody is ahead: not won, which is wrong of the four winners
 
 
-@pytest.mark.row("E5")
 def test_little_knowledge_lies_between_and_more_search_helps() -> None:
     few, many = (
         measured(4, RolloutEvaluator(8), simulations=simulations) for simulations in (1, 200)
@@ -169,7 +167,6 @@ def test_perfect_knowledge_proves_itself_by_figures_that_are_not_final() -> None
     assert all(figures[name] >= value for name, value in least.items())
 
 
-@pytest.mark.row("G3")
 def test_elo_to_perfect_play_tells_the_perfect_from_others() -> None:
     """Perfect play itself has 0; what knows nothing loses nearly all."""
     found, evaluators = {}, dict[str, Evaluator](oracle=Oracle(4), uniform=UniformEvaluator())
@@ -205,7 +202,6 @@ def test_other_boards_are_measured_by_a_match_against_rollouts(
     assert 0 <= figures["score"] <= 1
 
 
-@pytest.mark.row("F13")
 def test_mistakes_are_won_positions_that_the_move_gives_away() -> None:
     positions = game_positions(4, 60, seed=1)
     won = positions.only(positions.won)

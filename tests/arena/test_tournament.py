@@ -233,7 +233,6 @@ def test_every_game_is_read_back_with_players_result_and_note() -> None:
         assert escaped(game.note) in text
 
 
-@pytest.mark.row("E5")
 def test_a_swap_is_written_and_imported_as_swap_pieces() -> None:
     games = [
         ArenaGame(0, "a", "b", 1, (1, 9, 4, 0, 7), -1, Ending.RESIGNED),

@@ -11,7 +11,6 @@ from hexlit.hex.solver import ExactSolver
 from tests.hex.solver.test_solver import random_board
 
 
-@pytest.mark.row("F20")
 @pytest.mark.parametrize("colour", [1, -1])
 @pytest.mark.parametrize("size", [4, 6])
 def test_every_win_that_is_seen_wins(size: int, colour: int) -> None:
@@ -27,7 +26,6 @@ def test_every_win_that_is_seen_wins(size: int, colour: int) -> None:
     assert 10 < seen < 60
 
 
-@pytest.mark.row("F20")
 @pytest.mark.parametrize("winner", [1, -1])
 @pytest.mark.parametrize("size", [9, 11, 13])
 def test_a_win_that_is_seen_is_seen_again_after_every_reply(size: int, winner: int) -> None:

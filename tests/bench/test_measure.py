@@ -31,8 +31,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-@pytest.mark.row("A8")
-@pytest.mark.row("C16")
 def test_the_first_call_is_told_apart_and_the_rest_are_medians(clock: Clock) -> None:
     """Warm-up kept out of the figures."""
     calls = 0
@@ -76,7 +74,6 @@ def report() -> Report:
     return Report("11x11 board", {"board": 11}, machine, lines, ["bf16 is faster"])
 
 
-@pytest.mark.row("A29")
 def test_json_names_device_precision_threads_and_torch_of_every_figure() -> None:
     found: dict[str, Any] = json.loads(json.dumps(report().document()))
     for line in found["measurements"]:
@@ -94,7 +91,6 @@ def test_json_names_device_precision_threads_and_torch_of_every_figure() -> None
     assert found["findings"] == ["bf16 is faster"]
 
 
-@pytest.mark.row("A29")
 def test_markdown_is_a_table_with_the_findings_below() -> None:
     """A bar inside a cell does not break it."""
     lines = markdown(bench_page(report())).splitlines()

@@ -87,8 +87,6 @@ def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HexModule, "output", output)
 
 
-@pytest.mark.row("A7")
-@pytest.mark.row("D23")
 def test_the_search_for_a_batch_survives_full_memory(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,7 +98,6 @@ def test_the_search_for_a_batch_survives_full_memory(
     assert re.fullmatch(r"batch (8|16) is the smallest within 5% .*", found.findings[0])
 
 
-@pytest.mark.row("A7")
 def test_the_smallest_batch_within_5_percent_of_the_best_is_taken() -> None:
     """Unless it takes more memory than there may be, or does not fit."""
     rates = {
@@ -119,7 +116,6 @@ def test_the_smallest_batch_within_5_percent_of_the_best_is_taken() -> None:
         best_batch({32: line(None), 64: line(9.0, fits=False)}, None)
 
 
-@pytest.mark.row("A7")
 def test_the_batch_is_written_as_a_config_that_hydra_takes(
     profile: DeviceProfile, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,7 +152,6 @@ class Slowed(Dataset[Any]):
         return self.data[index]
 
 
-@pytest.mark.row("A10")
 @pytest.mark.slow  # a loader that is slow takes its time
 def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     """By a network that has much to compute."""
@@ -171,7 +166,6 @@ def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     assert slow.detail.startswith("loader-bound")
 
 
-@pytest.mark.row("C19")
 def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does() -> None:
     assert (
         advice([line(100.0), line(150.0, "bf16-mixed"), line(160.0, "bf16-mixed compiled")]) == []
@@ -182,7 +176,6 @@ def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does()
     assert "accelerator.compile=true" in compiled
 
 
-@pytest.mark.row("A8")
 def test_two_devices_do_the_same_work(subject: Subject) -> None:
     """The cpu stands in for the other device, so their losses are equal."""
     profile = subject.profile
@@ -197,7 +190,6 @@ def test_two_devices_do_the_same_work(subject: Subject) -> None:
     assert all(one.detail for one in alone.lines if one.device != "cpu")
 
 
-@pytest.mark.row("A8")
 def test_the_compared_loss_depends_on_the_weights_and_the_batches_only(subject: Subject) -> None:
     found = [loss_after(subject, subject.profile, batches_of(SIZE, 16)) for _ in range(2)]
     assert found[0] == found[1]
@@ -205,8 +197,6 @@ def test_the_compared_loss_depends_on_the_weights_and_the_batches_only(subject: 
     assert len(batches_of(SIZE, 4)) == training.BATCHES
 
 
-@pytest.mark.row("A28")
-@pytest.mark.row("A30")
 def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(
     subject: Subject,
 ) -> None:
@@ -221,7 +211,6 @@ def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(
     assert plain.refresh_milliseconds is not None
 
 
-@pytest.mark.row("F3")
 def test_every_backend_has_a_row_and_an_absent_one_its_reason(
     subject: Subject, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -16,7 +16,6 @@ import pytest
 
 ON_RAY = [
     pytest.mark.services,
-    pytest.mark.row("E14"),
     # Looked for and not imported: it reads the environment, which `cluster_of` sets first.
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
 ]

@@ -8,8 +8,6 @@ from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.selfplay.config import SelfPlayConfig
 
-pytestmark = pytest.mark.row("E14")
-
 
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),

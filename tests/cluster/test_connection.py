@@ -14,8 +14,6 @@ from hexlit.cluster.connection import connect, first_words
 from hexlit.errors import UsageError
 from hexlit.settings import install
 
-pytestmark = pytest.mark.row("E14")
-
 
 def test_an_address_where_nobody_listens_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(

@@ -12,7 +12,6 @@ from hexlit.cluster.lifeline import Child
 from tests.processes import left_after, living
 
 pytestmark = [
-    pytest.mark.row("D9"),
     pytest.mark.skipif(os.name != "posix", reason="process groups"),
 ]
 

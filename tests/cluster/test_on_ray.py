@@ -16,7 +16,7 @@ from tests.cluster.local_cluster import ON_RAY
 from tests.selfplay.cluster.learner import PARTS, PLACE
 from tests.selfplay.same_games import same
 
-pytestmark = [*ON_RAY, pytest.mark.row("F21")]
+pytestmark = [*ON_RAY]
 
 
 def played(player: SelfPlayer, positions: int, weights: bytes = b"a") -> list[GameRecord]:

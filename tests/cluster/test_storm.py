@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import psutil
-import pytest
 
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.store import GameStore
@@ -23,7 +22,7 @@ from tests.cluster.local_cluster import ON_RAY, ROOT, add_node, workers
 from tests.selfplay.cluster.learner import PARTS, PLACE, SETTINGS, learn
 from tests.selfplay.same_games import same
 
-pytestmark = [*ON_RAY, pytest.mark.row("F21")]
+pytestmark = [*ON_RAY]
 
 KILLS = int(os.environ.get("HEXLIT_STORM_KILLS", "30"))
 IN_FIVE = ("worker", "worker", "worker", "node", "learner")

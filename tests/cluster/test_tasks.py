@@ -13,8 +13,6 @@ from hexlit.cluster.tasks import RayTasks
 from hexlit.errors import UsageError
 from tests.cluster.fake_ray import FakeRay, stand_in
 
-pytestmark = pytest.mark.row("E14")
-
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:

@@ -19,7 +19,6 @@ TINY = [
 ]
 
 
-@pytest.mark.row("A29")
 def test_one_command_writes_markdown_and_json(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,7 +60,6 @@ def test_a_folder_where_somebody_is_at_work_is_left_as_it_is(
     assert (folder / ".hydra" / "overrides.yaml").read_text() == "- board=4\n"
 
 
-@pytest.mark.row("D10")
 def test_what_a_killed_writer_left_goes_at_the_next_start(tmp_path: Path) -> None:
     left = [
         ".summary.json.0123abcd.tmp",

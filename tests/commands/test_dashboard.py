@@ -15,7 +15,6 @@ from hexlit.commands.report import main
 pytestmark = pytest.mark.usefixtures("no_account")
 
 
-@pytest.mark.row("F12")
 def test_the_page_is_shown_as_json_without_a_network(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["wandb=team/hexlit", "json=true"]) == 0
     page: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -24,7 +23,6 @@ def test_the_page_is_shown_as_json_without_a_network(capsys: pytest.CaptureFixtu
     assert {"Sweeps", "Accelerators", "Matches", "Other tasks"} <= set(names)
 
 
-@pytest.mark.row("F12")
 def test_without_a_key_or_a_network_one_line_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,8 +23,6 @@ def _few_images(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspection, "TIMED_IMAGES", 8)
 
 
-@pytest.mark.row("A4")
-@pytest.mark.row("B10")
 @pytest.mark.usefixtures("_few_images")
 def test_json_says_what_this_machine_can_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -45,8 +43,6 @@ def test_json_says_what_this_machine_can_do(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.row("A4")
-@pytest.mark.row("C21")
 def test_fused_operators_are_tried_with_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluator, "FusedForward", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):

@@ -69,7 +69,6 @@ def disturb(settings: Any, command: Composed) -> int:
     return int(settings.board)
 
 
-@pytest.mark.row("F10")
 def test_nothing_that_a_task_changes_is_left_also_after_a_mistake_and_after_a_bug(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -93,7 +93,6 @@ def test_checkpoints_folders_and_policies_meet_and_everything_of_it_is_kept(matc
     assert not [path for path in match.rglob("*") if path.name.endswith(".tmp")]
 
 
-@pytest.mark.row("A25")
 def test_one_seed_is_one_match_and_another_seed_another(
     nets: Path, match: Path, tmp_path: Path
 ) -> None:
@@ -200,7 +199,6 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.row("E17")
 def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path) -> None:
     """A foreign program that ends loses that game, and is there again for the next one."""
     script = tmp_path / "foreign.py"
@@ -225,7 +223,6 @@ def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path)
     )
 
 
-@pytest.mark.row("E17")
 def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
     nets: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

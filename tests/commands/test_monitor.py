@@ -35,7 +35,6 @@ def run_of(target: subprocess.Popen[bytes], folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.row("D17")
 def test_a_process_is_watched_for_the_time_asked_for(
     target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -55,7 +54,6 @@ def test_a_process_is_watched_for_the_time_asked_for(
     assert "\x1b" not in out
 
 
-@pytest.mark.row("D17")
 def test_the_end_of_the_target_ends_the_watching_well(
     target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,7 +74,6 @@ def test_the_end_of_the_target_ends_the_watching_well(
     assert len(rows_of(Path("there.csv"))) >= 2
 
 
-@pytest.mark.row("D17")
 def test_a_run_is_found_by_its_folder_or_as_the_newest(
     target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:

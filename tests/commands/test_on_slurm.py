@@ -26,7 +26,7 @@ from tests.commands.tiny import TINY
 from tests.tables import rows_of
 from tests.tuning.test_sweep import LR, STAND_IN, states, until
 
-pytestmark = [pytest.mark.services, pytest.mark.row("F24")]
+pytestmark = [pytest.mark.services]
 
 TINY_ALONE = [override for override in TINY if not override.startswith("accelerator.threads")]
 LAUNCHED = [

@@ -18,7 +18,6 @@ from tests.web.pages import client, game, opened
 CPU = ["accelerator=cpu", "accelerator.threads=1"]
 
 
-@pytest.mark.row("E17")
 def test_the_checkpoint_of_a_training_serves_every_command(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,8 +16,6 @@ from tests.commands.test_train import as_a_process, train
 from tests.commands.test_train_ranks import HEX, TWO, assert_equal, trained
 from tests.nets.brought_blocks import SEPARABLE, package
 
-pytestmark = pytest.mark.row("F7")
-
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Iterator[None]:
@@ -69,7 +67,6 @@ def test_it_is_trained_and_its_checkpoint_serves_every_command(
 
 
 @pytest.mark.slow
-@pytest.mark.row("F22")
 @pytest.mark.usefixtures("installed")
 def test_two_ranks_train_it_as_one_whose_games_two_processes_play(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

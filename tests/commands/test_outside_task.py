@@ -12,8 +12,6 @@ from tests.commands.preloaded import HEXLIT, run_apart
 from tests.tables import rows_of
 from tests.tuning.forked import FORKED
 
-pytestmark = pytest.mark.row("F7")
-
 OUTSIDE = Path(__file__).parent.parent / "outside"
 ENTRY_POINTS = "[hexlit.tasks]\nline = linetask:ENTRY\n"
 DIES = """

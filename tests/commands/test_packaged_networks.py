@@ -40,7 +40,6 @@ def expected(name: str, size: int) -> Any:
     return plain(load_network(name).net, planes, size * size)[1]
 
 
-@pytest.mark.row("F20")
 def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCaptureFixture) -> None:
     make_evaluator, _, knows_swap = networks_by_board(None, 5, EAGER)
     for size, name in (
@@ -61,7 +60,6 @@ def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCapt
     assert said == ["hexlit:large plays on 15 rows; it is meant for boards of up to 13"]
 
 
-@pytest.mark.row("G6")
 def test_play_at_a_level_begins_with_that_player() -> None:
     with opened(client(packaged=True, level=3, board=8, accelerator=EAGER)) as page:
         players = [player["name"] for player in page.ask("hello")["players"]]
@@ -72,7 +70,6 @@ def test_play_at_a_level_begins_with_that_player() -> None:
     assert moved["position"]["to_move"] == "white"
 
 
-@pytest.mark.row("F20")
 def test_play_without_a_checkpoint_offers_them_and_changes_with_the_board() -> None:
     cpu = {"accelerator": EAGER}
     with opened(client(packaged=True, **cpu)) as page:
@@ -90,7 +87,6 @@ def test_play_without_a_checkpoint_offers_them_and_changes_with_the_board() -> N
         assert page.ask("hello")["players"][0]["title"] == "hexlit:large"
 
 
-@pytest.mark.row("F20")
 def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> None:
     make, size, knows_swap = judge(HtpConfig(accelerator=EAGER))
     assert (size, knows_swap) == (11, True)
@@ -101,7 +97,6 @@ def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> Non
     )
 
 
-@pytest.mark.row("F20")
 def test_python_and_export_take_the_names(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,6 @@ def rates(tmp_path: Path) -> str:
     return f"rates={tmp_path}"
 
 
-@pytest.mark.row("E15")
 def test_hours_and_cost_follow_from_epochs(rates: str, capfd: pytest.CaptureFixture[str]) -> None:
     prices = ["hosts=4", "host_price=0.5", "learner_price=2"]
     assert main(["experiment=hex5", rates, *prices, "target.epochs=100", "json=true"]) == 0

@@ -22,7 +22,6 @@ from tests.nets.test_evaluator import trained_like
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.row("F17")
 def test_a_port_in_use_is_named() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -67,7 +66,6 @@ def test_players_are_those_of_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(roster.offers) == ["rollouts", "two_distance", "random", "quick", "dice"]
 
 
-@pytest.mark.row("F20")
 def test_an_export_replaces_no_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "net.safetensors"
     write_safetensors(trained_like(), source, size=3, swap=False)

@@ -19,7 +19,6 @@ def play_lines(
     return capsys.readouterr().out
 
 
-@pytest.mark.row("F19")
 def test_a_game_of_two_people(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -49,7 +48,6 @@ def test_it_needs_no_package_of_the_page(
     )
 
 
-@pytest.mark.row("F19")
 @pytest.mark.parametrize("you", ["black", "white", "none"])
 def test_a_game_against_a_player(
     you: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -24,7 +24,6 @@ def sweep() -> Path:
     )
 
 
-@pytest.mark.row("D11")
 @pytest.mark.parametrize(
     "words", [["runs/hex5/s"], ["folder=runs/hex5/s"], ["runs/hex5/s/", "rows=5"], []]
 )
@@ -48,7 +47,6 @@ def test_a_path_with_odd_characters_is_taken(capsys: pytest.CaptureFixture[str])
     assert "best: trial 0" in capsys.readouterr().out
 
 
-@pytest.mark.row("C22")
 def test_figures_and_the_page_are_drawn(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(sweep)]) == 0
     assert capsys.readouterr().out.rstrip().endswith(f"Everything of this sweep: {sweep}")
@@ -57,7 +55,6 @@ def test_figures_and_the_page_are_drawn(sweep: Path, capsys: pytest.CaptureFixtu
     assert (sweep / "figures" / "history.json").is_file()
 
 
-@pytest.mark.row("D12")
 def test_as_json_it_prints_the_results_and_writes_nothing(
     sweep: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -68,7 +65,6 @@ def test_as_json_it_prints_the_results_and_writes_nothing(
     assert sorted(sweep.rglob("*")) == before
 
 
-@pytest.mark.row("D11")
 def test_a_plain_multirun_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(2):
         make_job(SWEEP, number, [f"seed={number}"], strength__score=[0.2 + number])
@@ -76,7 +72,6 @@ def test_a_plain_multirun_is_reported(capsys: pytest.CaptureFixture[str]) -> Non
     assert "best: trial 1 · strength.score 1.2000 · seed=1" in capsys.readouterr().out
 
 
-@pytest.mark.row("D13")
 def test_a_sweep_is_watched_until_it_ends(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

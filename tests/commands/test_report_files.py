@@ -21,7 +21,6 @@ from tests.reporting.documents import checked, make_match, make_run, match_docum
 from tests.reporting.test_strength import SEARCH, TRUTH
 
 
-@pytest.mark.row("F13")
 def test_a_run_and_a_match_are_reported_by_their_folder(capsys: pytest.CaptureFixture[str]) -> None:
     make_run(Path("runs/tiny/a"), task="none of ours")
     assert main(["report", "runs/tiny/a", "price=2", "epochs=[50]"]) == 0
@@ -156,7 +155,6 @@ def test_a_table_of_games_that_is_none_is_one_line(games: str, tmp_path: Path) -
         write_report(folder)
 
 
-@pytest.mark.row("G3")
 def test_elo_to_perfect_play_is_drawn_beside_published_runs_on_the_same_boards() -> None:
     metrics = {"cost.actor_macs": ["1e9", "2e11"], "strength.elo_to_perfect": ["", "-60"]}
     files = [RunFiles(Path(), metrics=metrics, config={"board": board}) for board in (5, 7)]
@@ -204,7 +202,6 @@ def test_every_name_of_a_legend_lies_in_the_picture() -> None:
         assert legend.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1 - 1
 
 
-@pytest.mark.row("F13")
 def test_runs_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     make_run(Path("runs/tiny/a"))
     make_run(Path("runs/tiny/b"), epochs=5)

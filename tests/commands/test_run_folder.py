@@ -9,7 +9,6 @@ from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
 
 
-@pytest.mark.row("F24")
 def test_only_a_job_begun_again_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
     assert requeued(tmp_path) is None, "it has begun nothing there"

@@ -66,8 +66,6 @@ def test_what_is_found_is_drawn_and_goes_to_a_folder_of_its_own(
     assert f"written to runs/strength/{folder.name}" in text
 
 
-@pytest.mark.row("E6")
-@pytest.mark.row("E7")
 def test_searches_are_compared_in_a_table_of_markdown(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,7 +88,6 @@ def test_searches_are_compared_in_a_table_of_markdown(
     assert [row["match"]["count"] for row in rows] == [6] * 6
 
 
-@pytest.mark.row("G3")
 def test_the_elo_of_perfect_play_is_told_by_simulations(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,7 +105,6 @@ def test_the_elo_of_perfect_play_is_told_by_simulations(
     assert "Against perfect play" in (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.row("E17")
 @pytest.mark.parametrize("swap", [False, True])
 def test_the_checkpoint_of_a_run_serves_here_by_its_folder_and_on_another_board(
     swap: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -65,7 +65,6 @@ def result(folder: Path) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.row("A24")
 def test_broken_off_in_a_part_and_between_parts_it_ends_as_it_would_have(
     checkpoint: Path,
     tmp_path: Path,

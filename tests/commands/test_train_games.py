@@ -90,7 +90,6 @@ def validated(run: Run, games: Path, name: str) -> dict[str, float]:
     return losses | {"top1_accuracy": float((chances.argmax(1) == policy.argmax(1)).float().mean())}
 
 
-@pytest.mark.row("D1")
 def test_a_run_on_recorded_games_validates_every_epoch_and_ends_three_after_its_best(
     learned: Run,
 ) -> None:
@@ -112,8 +111,6 @@ def test_a_run_on_recorded_games_validates_every_epoch_and_ends_three_after_its_
     assert 0 < found["top1_accuracy"] < found["top5_accuracy"] <= 1
 
 
-@pytest.mark.row("C13")
-@pytest.mark.row("C14")
 def test_it_ends_with_the_weights_of_its_best_epoch_whose_losses_are_those_on_record(
     learned: Run, games: Path
 ) -> None:

@@ -19,7 +19,6 @@ TINY = (
 )
 
 
-@pytest.mark.row("A6")
 @pytest.mark.parametrize("precision", ["16-mixed", "bf16-mixed", "32-true"])
 def test_a_run_on_mps_trains_to_its_end(
     precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

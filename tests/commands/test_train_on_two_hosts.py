@@ -18,7 +18,7 @@ from tests.commands.test_train_ranks import forecast as forecast  # a fixture
 from tests.tables import rows_of
 from tests.two_hosts import Host, missing, two_hosts
 
-pytestmark = [pytest.mark.services, pytest.mark.row("F22")]
+pytestmark = [pytest.mark.services]
 
 WITHIN = 90.0
 """Seconds for the ranks of a host to end after they lose the other host."""

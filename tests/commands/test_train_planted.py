@@ -25,7 +25,6 @@ def train(folder: Path, *overrides: str) -> tuple[int, list[dict[str, str]], str
     return code, rows, log.read_text() if log.exists() else ""
 
 
-@pytest.mark.row("C18")
 def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,7 +49,6 @@ def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
     assert saved["batch"][0].shape == (32, 5, 3, 3)
 
 
-@pytest.mark.row("A2")
 def test_a_broken_accelerator_falls_back_to_the_cpu_with_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ from tests.tasks.classify.texts import save as save_texts
 from tests.tasks.classify.texts import sentences
 from tests.tasks.forecast.tables import hourly, save
 
-pytestmark = [pytest.mark.row("F22"), pytest.mark.slow]
+pytestmark = [pytest.mark.slow]
 
 EXACT = [
     "accelerator.precision=32-true",

@@ -181,7 +181,6 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.row("A24")
 def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(
     uninterrupted: Path, tmp_path: Path
 ) -> None:
@@ -201,8 +200,6 @@ def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(
     assert_ends_alike(tmp_path / "run", uninterrupted, survivors)
 
 
-@pytest.mark.row("A24")
-@pytest.mark.row("E13")
 @pytest.mark.slow
 def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(
     tmp_path: Path,
@@ -218,8 +215,6 @@ def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(
     assert_ends_alike(tmp_path / "run", expected, survivors)
 
 
-@pytest.mark.row("C14")
-@pytest.mark.row("A24")
 @pytest.mark.slow  # three runs, two of them killed in processes of their own
 def test_a_killed_run_that_ends_early_ends_as_the_uninterrupted_one(tmp_path: Path) -> None:
     """Its patience, its best weights and its end survive when only the summary is missing."""
@@ -255,7 +250,6 @@ def interrupted(
     return rest, workers
 
 
-@pytest.mark.row("E13")
 @pytest.mark.slow  # a run with workers in a process of its own
 def test_ctrl_c_ends_a_run_at_once_though_its_workers_are_ahead(tmp_path: Path) -> None:
     """The games under way are not waited for,
@@ -300,7 +294,6 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path.relative_to(folder): path.read_bytes() for path in files}
 
 
-@pytest.mark.row("A24")
 def test_resuming_a_finished_run_says_what_it_reached_and_changes_nothing(
     uninterrupted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -332,7 +325,6 @@ def stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
 
 
-@pytest.mark.row("A24")
 @pytest.mark.parametrize(
     ("settings", "why", "trains_on"),
     [
@@ -412,7 +404,6 @@ def epoch_of(checkpoint: Path) -> int:
     return int(torch.load(checkpoint, weights_only=True)["epoch"])
 
 
-@pytest.mark.row("A24")
 def test_a_run_in_a_moved_folder_keeps_its_best_epoch(tmp_path: Path, falls: None) -> None:
     before, folder = tmp_path / "before", tmp_path / "moved"
     assert main([*TINY, *WATCHED, "trainer.max_epochs=3", f"hydra.run.dir={before}"]) == 0
@@ -423,7 +414,6 @@ def test_a_run_in_a_moved_folder_keeps_its_best_epoch(tmp_path: Path, falls: Non
     assert best == {"monitor": "mine.score", "value": 3.0, "epoch": 1, "restored": True}
 
 
-@pytest.mark.row("A24")
 def test_a_run_with_patience_does_not_go_on_without_its_best_weights(
     tmp_path: Path, falls: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -443,7 +433,6 @@ def test_a_run_with_patience_does_not_go_on_without_its_best_weights(
     )
 
 
-@pytest.mark.row("A24")
 @pytest.mark.parametrize("kept", ["summary.json", "phases.csv"])
 def test_a_run_without_its_checkpoint_is_not_begun_again_in_its_folder(
     kept: str, uninterrupted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -464,7 +453,6 @@ def test_a_run_without_its_checkpoint_is_not_begun_again_in_its_folder(
     assert contents(folder) == before
 
 
-@pytest.mark.row("A24")
 @pytest.mark.parametrize(
     ("override", "was"),
     [
@@ -488,7 +476,6 @@ def test_what_the_checkpoint_would_overrule_is_refused(
     assert not list(folder.glob("**/*.tmp"))
 
 
-@pytest.mark.row("A24")
 def test_fewer_epochs_than_a_run_has_are_refused(
     uninterrupted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,7 +30,6 @@ def boards(run: Run) -> list[int]:
     return [int(float(row["selfplay.board"])) for row in run.table("metrics.csv")]
 
 
-@pytest.mark.row("G4")
 def test_the_smaller_boards_come_first_and_have_their_share_of_the_later_epochs(mixed: Run) -> None:
     config = SelfPlayConfig(smaller_boards=[5, 6], smaller_epochs=3, smaller_share=0.25)
     assert [config.board_of(epoch, 7) for epoch in range(14)] == [
@@ -55,7 +54,6 @@ def test_the_smaller_boards_come_first_and_have_their_share_of_the_later_epochs(
     assert (mixed.folder / "summary.json").exists()
 
 
-@pytest.mark.row("G4")
 def test_the_cost_counts_every_position_at_the_size_of_its_board(mixed: Run) -> None:
     config, total = load_network(mixed.folder / "checkpoints" / "last.ckpt").net.config, 0
     evaluations = [
@@ -85,7 +83,6 @@ def resumed(folder: Path, whole: Run, ends: Sequence[int], *settings: str) -> No
     assert same_games(whole.games, part.games)
 
 
-@pytest.mark.row("G4")
 def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
     """It ended in the middle, with games in progress on every board."""
     settings = (*SMALLER, "selfplay.smaller_share=0.5", "selfplay.workers=0")
@@ -94,7 +91,6 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
     resumed(tmp_path, whole, [3], *settings)
 
 
-@pytest.mark.row("G4")
 def test_boards_are_left_the_last_epochs_learn_from_all_games_and_both_go_on(
     tmp_path: Path,
 ) -> None:
@@ -129,7 +125,6 @@ def test_boards_that_are_not_smaller_are_refused(
     assert "selfplay.smaller_boards=[" in capfd.readouterr().err
 
 
-@pytest.mark.row("G4")
 def test_a_run_can_go_on_with_smaller_boards_that_it_did_not_begin_with(tmp_path: Path) -> None:
     run = train(tmp_path, "board=4", "trainer.max_epochs=3", "trainer.max_flops=1")
     smaller = "selfplay.smaller_boards=[3]", "selfplay.smaller_epochs=2"
@@ -137,7 +132,6 @@ def test_a_run_can_go_on_with_smaller_boards_that_it_did_not_begin_with(tmp_path
     assert boards(run) == [4, 3, 4]
 
 
-@pytest.mark.row("G4")
 def test_a_list_of_boards_is_written_out_in_its_place() -> None:
     both = ["board=7", "selfplay.smaller_boards=[5, 6]"]
     assert boards_in_turn(["seed=2", "board=[5, 6,7]", "a=b c"]) == ["seed=2", *both, "a=b c"]

@@ -76,8 +76,6 @@ def side_by_side(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     )
 
 
-@pytest.mark.row("D2")
-@pytest.mark.row("D22")
 def test_a_training_comes_to_the_same_beside_another(side_by_side: Sweep, tmp_path: Path) -> None:
     """On a CPU with the same threads, every metric and every weight. Both say how long all took."""
     alone = sweep(tmp_path, "accelerator.threads=1", "hydra.sweeper.n_jobs=1", "logger=csv")
@@ -94,7 +92,6 @@ def test_a_training_comes_to_the_same_beside_another(side_by_side: Sweep, tmp_pa
     assert all(one["seconds"] > 0 for one in results)
 
 
-@pytest.mark.row("F12")
 def test_every_trial_is_a_run_and_the_sweep_another_of_the_same_group(side_by_side: Sweep) -> None:
     """W&B: one group; trials with their overrides,
     state and value; one run that sums the sweep up.
@@ -125,7 +122,6 @@ def test_every_trial_is_a_run_and_the_sweep_another_of_the_same_group(side_by_si
     assert summed.axes["*"] == "sweep/trial"
 
 
-@pytest.mark.row("B8")
 def test_the_best_trial_is_trained_in_full(side_by_side: Sweep, tmp_path: Path) -> None:
     """With what was found, and without the trial's budget."""
     with as_a_process(tmp_path):

@@ -12,7 +12,6 @@ from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.training.config import RunOptions, TrainerConfig
 
 
-@pytest.mark.row("C12")
 def test_the_time_saved_is_that_of_the_epochs_not_done_at_its_own_pace() -> None:
     """The start does not count, and no more time than the trial would have had."""
     phases = {
@@ -28,7 +27,6 @@ def test_the_time_saved_is_that_of_the_epochs_not_done_at_its_own_pace() -> None
     assert time_left(summary, TrainerConfig(max_epochs=20, max_flops=60.0), 5, 1) == 2.0 + 12.0
 
 
-@pytest.mark.row("A2")
 @pytest.mark.parametrize("trial", [True, False])
 def test_a_trial_alone_is_refused_a_full_device(
     trial: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -102,7 +102,6 @@ def call(words: Sequence[str]) -> int:
     return main(words)
 
 
-@pytest.mark.row("F14")
 @pytest.mark.usefixtures("composes_only")
 @pytest.mark.parametrize("page", manual(), ids=name_of)
 def test_the_settings_of_every_command_compose(
@@ -160,7 +159,6 @@ def run_whole(command: Command, stage: Stage, folder: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.row("F14")
 @pytest.mark.parametrize("command", runs(quick=True))
 def test_a_quick_command_runs(
     command: Command,
@@ -183,7 +181,6 @@ def test_a_quick_command_runs(
 
 
 @pytest.mark.slow
-@pytest.mark.row("F14")
 @pytest.mark.parametrize("command", runs(quick=False))
 def test_a_shortened_command_runs(command: Command, stage: Stage, tmp_path: Path) -> None:
     run_whole(command, stage, tmp_path)

@@ -84,14 +84,12 @@ def run_example(blocks: list[Fence], folder: Path) -> None:
                 assert done.returncode == 0, f"{command.place}:\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.row("F14")
 @pytest.mark.parametrize("blocks", examples(slow=False))
 def test_an_example_runs(blocks: list[Fence], tmp_path: Path) -> None:
     run_example(blocks, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.row("F14")
 @pytest.mark.parametrize("blocks", examples(slow=True))
 def test_a_slow_example_runs(blocks: list[Fence], tmp_path: Path) -> None:
     run_example(blocks, tmp_path)

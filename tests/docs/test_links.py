@@ -68,7 +68,6 @@ def what_is_wrong_with_url(target: str) -> str | None:
     return None if re.fullmatch(r"[\w-]+(\.[\w-]+)+(:\d+)?", parts.netloc) else "no name of a host"
 
 
-@pytest.mark.row("F14")
 @pytest.mark.parametrize("path", [*pages(), *NOTEBOOKS], ids=name_of)
 def test_every_link_of_a_page_leads_somewhere(path: Path) -> None:
     found = [(place, target, what_is_wrong(path, target)) for place, target in links(path)]
@@ -76,7 +75,6 @@ def test_every_link_of_a_page_leads_somewhere(path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.row("F14")
 def test_every_file_that_code_and_pages_name_is_there() -> None:
     """Names of placeholders, such as conf/task/NAME.yaml, have capitals."""
     lines = [

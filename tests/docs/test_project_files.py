@@ -8,7 +8,6 @@ import tomllib
 from itertools import chain
 from typing import Any
 
-import pytest
 from packaging.requirements import Requirement
 
 import hexlit
@@ -31,14 +30,12 @@ def releases() -> list[tuple[str, str]]:
     return re.findall(r"^## \[(.+)\] - (.+)$", text, re.MULTILINE)
 
 
-@pytest.mark.row("F16")
 def test_the_newest_release_is_this_version() -> None:
     version, date = releases()[0]
     assert version == hexlit.__version__
     assert datetime.date.fromisoformat(date)
 
 
-@pytest.mark.row("F16")
 def test_every_dependency_has_a_lowest_version_and_one_alone() -> None:
     found: dict[str, set[str]] = {}
     for line in chain(project()["dependencies"], *project()["optional-dependencies"].values()):
@@ -52,7 +49,6 @@ def test_every_dependency_has_a_lowest_version_and_one_alone() -> None:
     assert {name: kinds for name, kinds in found.items() if len(kinds) > 1} == {}
 
 
-@pytest.mark.row("F16")
 def test_every_room_is_named_for_contributors() -> None:
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     folders = [path for path in (ROOT / "hexlit").iterdir() if not path.is_symlink()]

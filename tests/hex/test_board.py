@@ -24,7 +24,6 @@ def games(draw: st.DrawFn) -> reference.Game:
     return game
 
 
-@pytest.mark.row("E10")
 @given(games())
 def test_a_board_is_what_plain_python_says_after_every_move(game: reference.Game) -> None:
     """Legal moves, stones, winner and player to move, forwards and backwards."""

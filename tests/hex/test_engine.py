@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,7 +39,6 @@ def random_moves(random: np.random.Generator, size: int, swap: bool) -> list[int
     return moves
 
 
-@pytest.mark.row("E10")
 def test_ten_thousand_random_games_agree_with_plain_python_after_every_move() -> None:
     """Stones and winner after every move, sizes 2 to 26,
     a quarter of the games under the swap rule.
@@ -84,7 +82,6 @@ def short_games(seed: int) -> Iterator[tuple[int, reference.Game]]:
         yield size, game
 
 
-@pytest.mark.row("E10")
 def test_a_sequence_of_moves_gives_the_ply_of_the_win() -> None:
     for size, game in short_games(seed=1):
         stones, moves = empty_stones(1, size), np.array(game.moves, np.int16)
@@ -93,7 +90,6 @@ def test_a_sequence_of_moves_gives_the_ply_of_the_win() -> None:
         assert play_sequence(stones, 0, moves[:-1], geometry(size)) == 0
 
 
-@pytest.mark.row("E10")
 def test_a_set_up_position_has_the_winner_that_flood_fill_finds() -> None:
     """Any numbers of stones, in games that others played before."""
     random = np.random.default_rng(3)
@@ -138,7 +134,6 @@ def test_exactly_one_player_connects_on_a_full_board(board: tuple[int, list[int]
     assert winner_of_full_board(np.array(cells, np.int8), size) == (BLACK if black else WHITE)
 
 
-@pytest.mark.row("E10")
 def test_the_walk_along_the_border_finds_the_winner_of_union_find() -> None:
     """5,000 full boards, sizes 2 to 26, all shares of colours."""
     random = np.random.default_rng(5)

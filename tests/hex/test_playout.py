@@ -13,7 +13,6 @@ from hexlit.hex.rng import PLAYOUT, key
 from tests.hex import reference
 
 
-@pytest.mark.row("E10")
 @pytest.mark.parametrize("size", [2, 3, 5, 8, 11])
 def test_random_games_end_exactly_at_the_winning_move(size: int) -> None:
     games = 100

@@ -27,7 +27,6 @@ def key_of(seed: int = 0, game: int = 0, ply: int = 0, purpose: int = MOVE) -> n
     return np.uint64(key(seed, game, ply, purpose))
 
 
-@pytest.mark.row("A25")
 def test_a_draw_does_not_depend_on_the_order_of_work() -> None:
     """The same keys in another order, with other draws between, give the same numbers."""
     wanted = list(itertools.product(range(3), range(10), range(5), range(4)))
@@ -37,7 +36,6 @@ def test_a_draw_does_not_depend_on_the_order_of_work() -> None:
         assert uniform(key_of(*case[:3]), case[3]) == forwards[tuple(case)]
 
 
-@pytest.mark.row("E8")
 def test_no_two_decisions_share_a_key() -> None:
     """Seeds, games, plies and purposes."""
     cases = list(itertools.product((0, 1, 2**31, 2**62), range(40), range(60), PURPOSES))

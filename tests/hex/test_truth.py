@@ -16,7 +16,6 @@ def same(one: SolvedPositions, other: SolvedPositions) -> bool:
     return arrays and one.sources == other.sources and one.unsolved == other.unsolved
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("size", [4, 5])
 def test_positions_are_undecided_alternating_and_won_by_the_side_to_move(size: int) -> None:
     """The positions that the search is measured on are right."""

@@ -23,7 +23,6 @@ def trained(**fields: object) -> HexNet:
     return trained_like(**vars(small(**fields)))
 
 
-@pytest.mark.row("A18")
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_same_weights_give_finite_answers_and_gradients_on_boards_2_to_19(
@@ -33,7 +32,6 @@ def test_same_weights_give_finite_answers_and_gradients_on_boards_2_to_19(
     assert_learns_on_every_board(net)
 
 
-@pytest.mark.row("A18")
 def test_gate_stands_in_every_block_and_attention_after_every_stage() -> None:
     gated = build_net(small(attention="se"))
     assert [
@@ -56,7 +54,6 @@ def test_gate_stands_in_every_block_and_attention_after_every_stage() -> None:
     ]
 
 
-@pytest.mark.row("A18")
 def test_squeeze_and_excitation_weighs_channels_by_their_means() -> None:
     """The formula of Hu et al. 2018, written out."""
     torch.manual_seed(0)
@@ -68,7 +65,6 @@ def test_squeeze_and_excitation_weighs_channels_by_their_means() -> None:
     assert torch.allclose(layer(x), torch.einsum("bchw,bc->bchw", x, weights), atol=1e-6)
 
 
-@pytest.mark.row("A18")
 def test_self_attention_mixes_the_values_of_all_cells_by_their_likeness() -> None:
     """The formula of Vaswani et al. 2017, written out cell by cell."""
     torch.manual_seed(0)
@@ -94,7 +90,6 @@ def test_self_attention_makes_a_far_stone_matter() -> None:
     assert_hears_a_far_stone(net, net.attention[0])
 
 
-@pytest.mark.row("A28")
 @pytest.mark.parametrize("attention", ["se", "self"])
 @pytest.mark.parametrize("channels_last", [False, True])
 def test_folded_twin_answers_as_the_network(attention: str, channels_last: bool) -> None:

@@ -42,7 +42,6 @@ def assert_equal(plain: HexNet, checkpointed: HexNet, atol: float) -> None:
     assert not buffers
 
 
-@pytest.mark.row("A20")
 @pytest.mark.parametrize(("autocast", "atol"), [(False, 1e-6), (True, 1e-3)])
 @pytest.mark.parametrize(
     "fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str
@@ -60,7 +59,6 @@ def test_gradients_and_running_statistics_equal_those_of_the_plain_network(
     assert first_layer.norm.num_batches_tracked == 2  # type: ignore[union-attr]
 
 
-@pytest.mark.row("A20")
 def test_dropout_within_a_block_and_in_the_heads_repeats() -> None:
     plain, checkpointed = pair_of(dropout=0.5)
     for net in (plain, checkpointed):
@@ -70,7 +68,6 @@ def test_dropout_within_a_block_and_in_the_heads_repeats() -> None:
     assert_equal(plain, checkpointed, 1e-6)
 
 
-@pytest.mark.row("A20")
 def test_compiled_network_has_the_gradients_of_the_plain_one() -> None:
     plain, checkpointed = pair_of()
     checkpointed.compile(backend="aot_eager")
@@ -98,7 +95,6 @@ def kept_bytes(net: nn.Module, forward: Callable[[], object]) -> int:
     return sum(kept.values())
 
 
-@pytest.mark.row("A20")
 @pytest.mark.parametrize(
     "fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str
 )
@@ -111,7 +107,6 @@ def test_far_fewer_activations_are_kept(fields: dict[str, object]) -> None:
     )
 
 
-@pytest.mark.row("A20")
 @pytest.mark.gpu
 @pytest.mark.parametrize("attention", ["none", "self"])
 def test_cuda_needs_less_memory_at_its_peak_for_equal_gradients(attention: str) -> None:

@@ -47,8 +47,6 @@ def backend_of(net: HexNet, batch: int = 4, precision: str = "fp32") -> str:
     ).backend
 
 
-@pytest.mark.row("F3")
-@pytest.mark.row("F4")
 def test_nothing_is_measured_in_bfloat16_where_torch_is_alone(
     measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,8 +56,6 @@ def test_nothing_is_measured_in_bfloat16_where_torch_is_alone(
     assert measured == []
 
 
-@pytest.mark.row("F3")
-@pytest.mark.row("F4")
 def test_float32_is_tried_where_the_format_is_open(measured: list[list[str]]) -> None:
     profile = replace(automatic("fp32"), config=AcceleratorConfig(), inference_dtype=torch.bfloat16)
     evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=profile)
@@ -67,7 +63,6 @@ def test_float32_is_tried_where_the_format_is_open(measured: list[list[str]]) ->
     assert (evaluator.backend, evaluator.dtype) == ("winograd", torch.float32)
 
 
-@pytest.mark.row("F3")
 def test_the_choice_is_measured_once_for_each_batch(
     measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,7 +89,6 @@ def plain(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Floats]:
     return policy.numpy(), output.value.numpy()
 
 
-@pytest.mark.row("A28")
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize("global_pooling", [True, False])
 @pytest.mark.parametrize("backend", ["fused", "eager"])
@@ -108,7 +107,6 @@ def test_fp32_backend_equals_the_plain_network(
         assert evaluator.backend == backend
 
 
-@pytest.mark.row("A28")
 @pytest.mark.parametrize("backend", ["fused", "eager"])
 def test_bf16_backend_agrees_on_the_best_move(backend: str) -> None:
     net = trained_like()
@@ -137,7 +135,6 @@ def assert_takes_new_weights(
             np.testing.assert_allclose(got, right, atol=tolerance)
 
 
-@pytest.mark.row("A26")
 @pytest.mark.parametrize("precision", ["fp32", "auto"])
 def test_on_every_device_it_says_what_the_plain_network_says_and_takes_new_weights(
     device: torch.device, precision: str
@@ -149,7 +146,6 @@ def test_on_every_device_it_says_what_the_plain_network_says_and_takes_new_weigh
     assert_takes_new_weights(evaluator, device, 1e-3 if evaluator.dtype == torch.float32 else 0.1)
 
 
-@pytest.mark.row("A26")
 class TestNetwork(EvaluatorConformance):
     sizes = (2, 4)
 
@@ -271,7 +267,6 @@ def test_run_with_one_copy_each_way_says_what_the_run_in_host_memory_says(swap: 
         np.testing.assert_allclose(got, expected, atol=1e-5)
 
 
-@pytest.mark.row("A28")
 @pytest.mark.slow
 def test_compiled_backend_equals_the_plain_network_and_refreshes_without_compiling_again() -> None:
     evaluator = NetworkEvaluator(
@@ -287,9 +282,6 @@ def test_compiled_backend_equals_the_plain_network_and_refreshes_without_compili
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == compiled_before
 
 
-@pytest.mark.row("A26")
-@pytest.mark.row("A28")
-@pytest.mark.row("C4")
 @pytest.mark.gpu
 @pytest.mark.parametrize("backend", ["graph", "eager", "compile"])
 @pytest.mark.parametrize("precision", ["fp32", "auto"])
@@ -342,7 +334,6 @@ def on_card(card: FullCard, monkeypatch: pytest.MonkeyPatch, batch: int = 7) -> 
     return NetworkEvaluator(trained_like(), size=4, swap=False, batch=batch, profile=profile)
 
 
-@pytest.mark.row("A21")
 def test_a_full_card_evaluates_half_of_the_positions_at_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -366,7 +357,6 @@ def test_a_full_card_evaluates_half_of_the_positions_at_once(
     )
 
 
-@pytest.mark.row("A21")
 @pytest.mark.parametrize(("batch", "rows"), [(7, 4), (1, 1)])
 def test_a_card_that_is_too_full_for_half_of_them_is_one_line(
     batch: int, rows: int, monkeypatch: pytest.MonkeyPatch

@@ -26,8 +26,6 @@ from tests.nets.brought_blocks import SEPARABLE, line, package
 from tests.nets.test_evaluator import cpu_profile, evaluated, plain, random_positions
 from tests.nets.test_tower import assert_learns_on_every_board, planes_of, small
 
-pytestmark = pytest.mark.row("F7")
-
 Separable = import_module("tests.outside.separable").Separable
 GATED = line(brought_blocks.Gated)
 CPU = torch.device("cpu")

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from omegaconf import OmegaConf
 
 from hexlit.nets.config import NetConfig
@@ -38,13 +37,11 @@ def parameters(net: HexNet) -> int:
     return sum(parameter.numel() for parameter in net.parameters())
 
 
-@pytest.mark.row("A12")
 def test_every_preset_has_its_count_of_parameters() -> None:
     found = {path.stem: parameters(build_net(preset(path.stem))) for path in CONF.glob("*.yaml")}
     assert found == PARAMETERS
 
 
-@pytest.mark.row("A12")
 def test_count_follows_from_the_layers_written_out() -> None:
     """The default network by hand, so that the table is no mere echo."""
     C, P, V, H, planes = 64, 32, 32, 64, 5

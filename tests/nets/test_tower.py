@@ -45,7 +45,6 @@ def assert_learns_on_every_board(net: HexNet, device: torch.device | None = None
             assert parameter.grad.isfinite().all(), name
 
 
-@pytest.mark.row("A17")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_resnet_layouts_have_their_depth_and_finite_gradients_on_boards_2_to_19(
     layout: str, device: torch.device
@@ -57,7 +56,6 @@ def test_resnet_layouts_have_their_depth_and_finite_gradients_on_boards_2_to_19(
     assert_learns_on_every_board(net, device)
 
 
-@pytest.mark.row("A19")
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_every_activation_gives_finite_gradients_and_its_own_answer(activation: str) -> None:
     torch.manual_seed(0)
@@ -74,7 +72,6 @@ def test_every_activation_gives_finite_gradients_and_its_own_answer(activation: 
         assert not torch.equal(output.policy_logits, plain(planes).policy_logits)
 
 
-@pytest.mark.row("A18")
 def test_heads_that_do_not_divide_the_channels_are_refused_where_they_attend() -> None:
     with pytest.raises(UsageError, match=r"net.attention_heads=4: must divide net.channels=30"):
         NetConfig(channels=30, attention="self")

@@ -56,7 +56,6 @@ def test_taking_turns_adds_up() -> None:
     assert result["staleness"] == 0
 
 
-@pytest.mark.row("E13")
 def test_self_play_ahead_costs_no_time_and_one_epoch_of_staleness() -> None:
     result = epoch()
     assert result["epoch_seconds"] == pytest.approx(8)

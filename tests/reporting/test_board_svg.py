@@ -26,7 +26,6 @@ def fills(root: ElementTree.Element) -> list[str | None]:
     return [polygon.get("fill") for polygon in root.iter(f"{SPACE}polygon")]
 
 
-@pytest.mark.row("F10")
 def test_a_position_has_a_cell_each_its_stones_and_both_coordinates() -> None:
     root = drawn()
     assert fills(root) == [CELL] * 16

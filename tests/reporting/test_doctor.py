@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from hexlit.reporting.doctor import doctor_page
 from tests.reporting.documents import shown
 
@@ -61,7 +59,6 @@ def line(found: str, heading: str) -> str:
     return next(row for row in found.splitlines() if row.strip().startswith(heading)).strip()
 
 
-@pytest.mark.row("A4")
 def test_a_device_that_works_is_told_with_its_figures_in_100_columns() -> None:
     text = shown(doctor_page(report(device("cpu", fused=True), device("cuda:0"))), 100)
     assert max(map(len, text.splitlines())) <= 100
@@ -81,8 +78,6 @@ def test_a_device_that_works_is_told_with_its_figures_in_100_columns() -> None:
     assert line(text, "optuna") == "optuna      – not installed"
 
 
-@pytest.mark.row("A2")
-@pytest.mark.row("A4")
 def test_a_warning_of_auto_is_shown() -> None:
     found = report(auto={"device": "cpu", "warnings": ["cuda fails; continuing with cpu"]})
     assert "continuing with cpu" in shown(doctor_page(found), 100)

@@ -43,7 +43,6 @@ def press(browser: Any, *keys: str) -> None:
     ActionChains(browser).send_keys(*keys).perform()
 
 
-@pytest.mark.row("F13")
 @pytest.mark.parametrize("name", ["run", "match", "sweep", "comparison"])
 def test_a_page_fits_in_light_and_dark_and_its_console_is_empty(
     name: str, browser: Any, pages: dict[str, Path]

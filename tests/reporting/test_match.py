@@ -80,7 +80,6 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(width: int) -> No
     assert ("●" in text) is (width >= 80)  # the picture of the intervals goes first
 
 
-@pytest.mark.row("F13")
 def test_the_page_has_ratings_cross_table_and_games(tmp_path: Path) -> None:
     games = games_of(make_match(tmp_path / "m") / "games.csv", 3)
     page = checked(render(match_page(match_document(), games, "runs/match/m", {"pairs": "1"})))

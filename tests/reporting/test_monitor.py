@@ -5,7 +5,6 @@ plain lines elsewhere, and what it says in the end.
 import io
 from dataclasses import dataclass, field
 
-import pytest
 from rich.console import Console
 
 from hexlit.reporting.monitor import ResourceDisplay
@@ -46,7 +45,6 @@ def row(text: str, heading: str) -> list[str]:
     return line.strip(" │").removeprefix(heading).split()
 
 
-@pytest.mark.row("D17")
 def test_without_a_terminal_there_is_one_plain_line_a_sample() -> None:
     shown, file = display()
     with shown:
@@ -62,7 +60,6 @@ def test_without_a_terminal_there_is_one_plain_line_a_sample() -> None:
     ]
 
 
-@pytest.mark.row("D17")
 def test_the_summary_has_means_and_peaks_and_says_how_many_trials_fit() -> None:
     shown, file = display()
     with shown:

@@ -3,8 +3,6 @@
 import base64
 import re
 
-import pytest
-
 from hexlit.reporting.board_svg import MARK
 from hexlit.reporting.html import notebook, render
 from hexlit.reporting.page import (
@@ -51,7 +49,6 @@ def nasty_page() -> str:
     )
 
 
-@pytest.mark.row("F13")
 def test_a_page_is_well_formed_and_everything_in_it_is_escaped() -> None:
     page = checked(nasty_page())
     assert page.text.count(NASTY) >= 11

@@ -14,7 +14,6 @@ from tests.reporting.documents import NASTY, checked, make_run, shown_end
 from tests.reporting.test_strength import STRENGTH
 
 
-@pytest.mark.row("F13")
 def test_the_report_of_a_run_shows_all_of_it(tmp_path: Path) -> None:
     files = read_run(make_run(tmp_path / "run"))
     page = checked(render(run_page(files, [Section("Own", [Notes(["of the task"])])])))
@@ -85,7 +84,6 @@ def test_the_headline_of_a_run_with_a_measured_strength_is_of_its_last_network_a
     assert "best strength.score" in names[True]
 
 
-@pytest.mark.row("E15")
 def test_costs_are_those_of_the_measured_rates(tmp_path: Path) -> None:
     files = read_run(make_run(tmp_path / "run"))
     rates = rates_of(files)
@@ -102,7 +100,6 @@ def test_costs_are_those_of_the_measured_rates(tmp_path: Path) -> None:
         assert expected in page
 
 
-@pytest.mark.row("E16")
 def test_the_timeline_lays_phases_end_to_end_and_samples_beside_them(tmp_path: Path) -> None:
     spans = spans_of(read_run(make_run(tmp_path / "run")))
     assert spans.phases["starting"] == [(0.0, 5.0)]
@@ -150,7 +147,6 @@ def printed(summary: dict[str, Any], width: int = 80) -> str:
     return shown_end(summary, hex_sections, width)
 
 
-@pytest.mark.row("E3")
 def test_the_end_shows_each_phase_and_the_time_that_no_phase_explains() -> None:
     text = printed(SUMMARY, 100)
     lines = {line.split()[0]: line.split() for line in text.splitlines()[::-1] if line.strip()}

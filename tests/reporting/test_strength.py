@@ -34,7 +34,6 @@ STRENGTH: dict[str, Any] = {
 }
 
 
-@pytest.mark.row("F13")
 def test_a_run_has_its_strength_first_openings_beside_the_solved_ones_and_games(
     tmp_path: Path,
 ) -> None:

@@ -5,7 +5,6 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-import pytest
 from rich.console import Console
 
 from hexlit.reporting.figures import draw
@@ -123,7 +122,6 @@ def printed(found: dict[str, Any], rows: int = 20, width: int = 120) -> str:
     return shown(sweep_page(found, together=True), width, rows=rows)
 
 
-@pytest.mark.row("D11")
 def test_the_leaderboard_has_the_best_first_and_says_what_ranks() -> None:
     shown = printed(document(*USUAL))
     assert "Ranked by strength.score, maximized." in shown
@@ -167,7 +165,6 @@ def test_text_that_looks_like_markup_is_printed_as_it_is() -> None:
     assert "[red]x[/red] [/]" in printed(found, width=200)
 
 
-@pytest.mark.row("D13")
 def test_without_a_terminal_a_line_comes_only_when_something_has_changed() -> None:
     file = io.StringIO()
     with SweepDisplay("s", console=Console(file=file)) as display:
@@ -226,7 +223,6 @@ def test_everything_on_the_page_is_escaped() -> None:
     assert page.text.count(NASTY) >= 10
 
 
-@pytest.mark.row("D12")
 def test_the_page_tells_counts_the_leaderboard_failures_and_flags() -> None:
     page = checked(render(sweep_page(document(*USUAL), [], {3: "trial-003/report.html"})))
     for expected in (
@@ -244,7 +240,6 @@ def test_the_page_tells_counts_the_leaderboard_failures_and_flags() -> None:
     assert "No trial has begun." in checked(render(sweep_page(document(), []))).text
 
 
-@pytest.mark.row("D12")
 def test_an_interrupted_trial_is_no_failure() -> None:
     entries = (
         trial(0, rank=1, values=[0.5]),
@@ -280,7 +275,6 @@ def test_a_name_with_markup_or_a_formula_is_drawn_as_text() -> None:
     assert b"<script" not in svg
 
 
-@pytest.mark.row("C22")
 def test_a_parameter_searched_on_a_log_scale_has_a_log_axis() -> None:
     target = {"name": "score", "direction": "maximize", "values": {0: 0.4, 1: 0.5}}
     axis = {
@@ -303,7 +297,6 @@ def test_a_parameter_searched_on_a_log_scale_has_a_log_axis() -> None:
     assert "0.001" not in ticks(log=False)
 
 
-@pytest.mark.row("C22")
 def test_the_best_trial_is_named_in_the_legend() -> None:
     course = {"epochs": [0, 1, 2], "values": [3.0, 2.0, float("nan")]}
     lines = [{"trial": n, "state": "complete" if n else "pruned", **course} for n in range(3)]

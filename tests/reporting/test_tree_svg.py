@@ -1,7 +1,5 @@
 from xml.etree import ElementTree
 
-import pytest
-
 from hexlit.reporting.board_svg import DrawnNode, tree_svg
 
 LAST, BLACK, WHITE = "#d6453d", "#26242b", "#fdfdfb"
@@ -14,7 +12,6 @@ def small() -> DrawnNode:
     return DrawnNode("Black to move", 0, 11, 0.1, children=[first, DrawnNode("a1", 1, 2, -1.0)])
 
 
-@pytest.mark.row("F10")
 def test_moves_are_stones_with_their_visits_and_values() -> None:
     root = ElementTree.fromstring(tree_svg(small(), title="A tree", caption="below"))
     stones = [circle.get("fill") for circle in root.iter(f"{SPACE}circle")]

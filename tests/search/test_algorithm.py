@@ -29,7 +29,6 @@ def test_every_setting_reaches_compiled_code(algorithm: str, swap: bool) -> None
     assert schedule[1, 3, :2].tolist() == list(halving_row(3, 2))
 
 
-@pytest.mark.row("E5")
 def test_the_schedule_is_that_of_the_paper() -> None:
     """All numbers of considered moves to 64, and of simulations to 200."""
     for considered in range(65):
@@ -39,7 +38,6 @@ def test_the_schedule_is_that_of_the_paper() -> None:
             )
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("considered", [1, 2, 5, 16, 40])
 @pytest.mark.parametrize("simulations", [1, 7, 16, 50])
 def test_visits_of_the_root_follow_the_schedule(considered: int, simulations: int) -> None:

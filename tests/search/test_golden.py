@@ -63,7 +63,6 @@ def found(algorithm: str, case: tuple[int, bool, str, int, float]) -> dict[str, 
     }
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("number", range(len(CASES)))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_search_finds_what_is_on_record(algorithm: str, number: int) -> None:
@@ -81,7 +80,6 @@ BY_HAND = Game(2, moves=[0, 3])
 A2 = 2
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize(("algorithm", "odds"), [("puct", 2.0), ("gumbel", exp(2.6))])
 def test_three_simulations_done_by_hand(algorithm: str, odds: float) -> None:
     """Of PUCT:

@@ -38,8 +38,6 @@ def root_move(tree: Tree, node: int) -> int:
     return node
 
 
-@pytest.mark.row("E6")
-@pytest.mark.row("E7")
 @pytest.mark.parametrize("root_batch", [False, True])
 @either
 def test_the_compiled_search_visits_what_plain_python_visits(
@@ -72,7 +70,6 @@ def test_the_compiled_search_visits_what_plain_python_visits(
         assert found.value[0] == pytest.approx(expected.value, abs=2e-5)
 
 
-@pytest.mark.row("E6")
 @either
 def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> None:
     """Exactly."""
@@ -88,8 +85,6 @@ def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> N
         assert_identical(search.read(1), search_games([game], config, KeyedEvaluator()))
 
 
-@pytest.mark.row("E6")
-@pytest.mark.row("E7")
 @pytest.mark.parametrize("root_batch", [False, True])
 @either
 def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> None:
@@ -111,7 +106,6 @@ def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> No
     assert widest == 8
 
 
-@pytest.mark.row("E6")
 @either
 def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
     """Visits and sums of values are what they were,
@@ -139,7 +133,6 @@ def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
     assert not batch.waiting.any()
 
 
-@pytest.mark.row("E7")
 @pytest.mark.parametrize("leaves", [2, 5, 16, 32])
 def test_root_batching_changes_nothing_under_sequential_halving(leaves: int) -> None:
     """Visits, move, policy and value are exactly those of the search without batches."""
@@ -155,8 +148,6 @@ def test_root_batching_changes_nothing_under_sequential_halving(leaves: int) -> 
         assert_identical(batched, plain)
 
 
-@pytest.mark.row("E6")
-@pytest.mark.row("E7")
 @pytest.mark.parametrize("root_batch", [False, True])
 @either
 def test_games_side_by_side_do_not_notice_each_other(algorithm: str, root_batch: bool) -> None:
@@ -169,7 +160,6 @@ def test_games_side_by_side_do_not_notice_each_other(algorithm: str, root_batch:
         assert_identical(rows_of(together, slice(row, row + 1)), alone)
 
 
-@pytest.mark.row("E6")
 @either
 def test_rows_are_counted_as_they_are_used(algorithm: str) -> None:
     """The trade-off can be measured."""

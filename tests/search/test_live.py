@@ -86,7 +86,6 @@ def assert_sound(search: LiveSearch) -> None:
     assert sums == pytest.approx(own - values, abs=1e-3)
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("leaves", [1, 5])
 @pytest.mark.parametrize("swap", [False, True])
 @either
@@ -104,7 +103,6 @@ def test_from_an_empty_tree_it_finds_exactly_what_the_search_of_many_games_finds
         assert_sound(search)
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("plies", [1, 2, 3])
 @pytest.mark.parametrize("swap", [False, True])
 @either
@@ -149,7 +147,6 @@ def test_the_tree_below_the_moves_played_is_kept_as_it_was(
         assert_sound(search)
 
 
-@pytest.mark.row("E5")
 @either
 def test_a_kept_tree_goes_on_as_if_it_had_been_searched_from_its_root(algorithm: str) -> None:
     """Without a plan for its simulations, a tree is a function of their number."""
@@ -172,7 +169,6 @@ def test_a_kept_tree_goes_on_as_if_it_had_been_searched_from_its_root(algorithm:
             )
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("leaves", [1, 3])
 def test_sequential_halving_spreads_what_is_missing_over_a_kept_tree(leaves: int) -> None:
     """Turns follow the plan for the missing simulations,
@@ -202,7 +198,6 @@ def test_sequential_halving_spreads_what_is_missing_over_a_kept_tree(leaves: int
         assert best is None or turns[int(best)] > 0
 
 
-@pytest.mark.row("E5")
 @either
 def test_the_swap_is_followed_in_the_tree(algorithm: str) -> None:
     """The stone changes its colour and its place."""
@@ -217,7 +212,6 @@ def test_the_swap_is_followed_in_the_tree(algorithm: str) -> None:
     assert sum(candidate.visits for candidate in search.candidates()) == visits[9] - 1 > 0
 
 
-@pytest.mark.row("E5")
 @either
 def test_a_position_that_does_not_follow_starts_anew(algorithm: str) -> None:
     """A move taken back, another game, the other player to move, another ply."""
@@ -313,7 +307,6 @@ def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str) -> None:
     assert (fresh, searched, search.full) == (False, True, False)
 
 
-@pytest.mark.row("E5")
 @either
 def test_the_principal_variation_is_a_legal_line_that_starts_with_the_move_played(
     algorithm: str,

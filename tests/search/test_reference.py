@@ -30,8 +30,6 @@ def assert_same(game: Game, config: SearchConfig, seed: int | None = None) -> No
     assert found.value[0] == pytest.approx(expected.value, abs=2e-5)
 
 
-@pytest.mark.row("E5")
-@pytest.mark.row("E11")
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, swap: bool) -> None:
@@ -50,14 +48,12 @@ def number_of(algorithm: str, swap: bool) -> int:
     return 2 * ALGORITHMS.index(algorithm) + swap
 
 
-@pytest.mark.row("E11")
 def test_gumbel_noise_at_the_root_is_that_of_the_key() -> None:
     """Sequential halving with noise, the draws being those of (seed, index, ply)."""
     for seed, game in enumerate(random_games(seed=9, count=40, swap=True)):
         assert_same(game, SearchConfig("gumbel", simulations=20 + seed), seed=seed + 100)
 
 
-@pytest.mark.row("E11")
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_small_boards_searched_through_to_the_end_agree_too(algorithm: str) -> None:
     """Trees with many fully tried nodes and many decided games."""

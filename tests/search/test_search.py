@@ -37,8 +37,6 @@ def _run(
 
 
 @every_algorithm
-@pytest.mark.row("A25")
-@pytest.mark.row("E5")
 def test_visits_sum_to_the_simulations_and_fall_on_legal_moves(algorithm: str) -> None:
     """And the policy is a distribution over legal moves, the action one that was visited."""
     for simulations in (1, 2, 5, 33, 200):
@@ -61,8 +59,6 @@ def test_visits_sum_to_the_simulations_and_fall_on_legal_moves(algorithm: str) -
 
 
 @every_algorithm
-@pytest.mark.row("A25")
-@pytest.mark.row("E5")
 def test_a_position_and_its_colour_exchanged_mirror_image_have_mirrored_results(
     algorithm: str,
 ) -> None:
@@ -82,8 +78,6 @@ def test_a_position_and_its_colour_exchanged_mirror_image_have_mirrored_results(
 
 
 @every_algorithm
-@pytest.mark.row("A25")
-@pytest.mark.row("E5")
 def test_a_position_does_not_notice_the_others_of_its_batch(algorithm: str) -> None:
     """Alone, in company, in another row and with rows left empty, the search finds the same."""
     positions = random_positions(4, 9, 7, swap=True)
@@ -98,8 +92,6 @@ def test_a_position_does_not_notice_the_others_of_its_batch(algorithm: str) -> N
 
 
 @every_algorithm
-@pytest.mark.row("A25")
-@pytest.mark.row("E5")
 def test_a_search_remembers_nothing_of_the_one_before(algorithm: str) -> None:
     """The same position again, after another one."""
     search = made(algorithm, 3, False, 2, 30)
@@ -112,8 +104,6 @@ def test_a_search_remembers_nothing_of_the_one_before(algorithm: str) -> None:
 
 
 @every_algorithm
-@pytest.mark.row("A25")
-@pytest.mark.row("E5")
 def test_noise_comes_from_the_seed(algorithm: str) -> None:
     """One seed gives the same noise again; another seed, or another row, gives another one."""
     cells, to_move = np.zeros((4, 16), np.int8), np.ones(4, np.int8)
@@ -129,8 +119,6 @@ def test_noise_comes_from_the_seed(algorithm: str) -> None:
 
 
 @every_algorithm
-@pytest.mark.row("A25")
-@pytest.mark.row("E5")
 def test_a_decided_position_is_refused(algorithm: str) -> None:
     """By a `UsageError`, although another position of the batch can be searched."""
     cells = np.array([[0] * 9, [1, 0, 0, 1, -1, -1, 1, 0, 0]], np.int8)
@@ -139,8 +127,6 @@ def test_a_decided_position_is_refused(algorithm: str) -> None:
 
 
 @every_algorithm
-@pytest.mark.row("A25")
-@pytest.mark.row("E5")
 def test_values_are_those_of_the_player_to_move(algorithm: str) -> None:
     """A child's value enters its parent negated, once: White is lost after a stone in the middle of
     3x3, and wins after one in the sharp corner.
@@ -162,7 +148,6 @@ def all_threads() -> Iterator[int]:
 
 
 @every_algorithm
-@pytest.mark.row("A25")
 def test_the_number_of_threads_changes_nothing(algorithm: str, all_threads: int) -> None:
     if all_threads < 2:
         pytest.skip("one core")
@@ -223,7 +208,6 @@ def test_positions_that_are_none_are_refused(
         search.run(cells, to_move, UniformEvaluator())
 
 
-@pytest.mark.row("F10")
 @pytest.mark.parametrize("moves", [[], [9], [9, 2]])
 def test_the_nodes_of_a_tree_have_the_visits_of_the_board_whoever_moves(moves: list[int]) -> None:
     game = Game(4, moves=moves)

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.parametrize("algorithm", ALGORITHMS)
 SWAP = 9
 
 
-@pytest.mark.row("E5")
 def test_the_swap_is_searched_as_the_second_move_and_never_elsewhere(algorithm: str) -> None:
     """However much the evaluator likes it."""
     evaluator = KeyedEvaluator(swap_weight=1000.0)
@@ -27,7 +26,6 @@ def test_the_swap_is_searched_as_the_second_move_and_never_elsewhere(algorithm: 
     assert (result.policy[:, SWAP] > 0).tolist() == [len(game.moves) == 1 for game in games]
 
 
-@pytest.mark.row("E5")
 def test_inside_the_tree_the_swap_is_legal_after_the_first_stone_only(algorithm: str) -> None:
     """From the empty board, the evaluator is asked about swaps where one stone has been played."""
     evaluator = KeyedEvaluator(swap_weight=1000.0)
@@ -38,7 +36,6 @@ def test_inside_the_tree_the_swap_is_legal_after_the_first_stone_only(algorithm:
     assert {stones for stones, may_swap in evaluator.seen if may_swap} == {1}
 
 
-@pytest.mark.row("E5")
 def test_white_swaps_a_winning_opening_and_leaves_a_losing_one(algorithm: str) -> None:
     """On 3×3 the centre wins and a1 loses; the search knows nothing but the rules."""
     games = [Game(3, swap=True, moves=[4]), Game(3, swap=True, moves=[0])]

@@ -55,7 +55,6 @@ def config_of(algorithm: str, simulations: int) -> SearchConfig:
     return SearchConfig(algorithm, simulations, gumbel=GumbelConfig(considered=16))
 
 
-@pytest.mark.row("E5")
 def test_a_forced_win_in_one_is_played(algorithm: str) -> None:
     games = list(positions("wins"))
     result = search_games(games, config_of(algorithm, 64), UniformEvaluator())
@@ -64,7 +63,6 @@ def test_a_forced_win_in_one_is_played(algorithm: str) -> None:
         assert result.value[row] == 1
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize(
     ("evaluator", "simulations"), [(RolloutEvaluator(8), 400), (UniformEvaluator(), 4000)]
 )
@@ -83,7 +81,6 @@ def test_a_forced_win_in_two_is_found(
         assert result.value[row] > 0
 
 
-@pytest.mark.row("E5")
 def test_moves_agree_with_the_solver_more_and_more_as_simulations_grow(algorithm: str) -> None:
     """On 4×4 positions with winning and losing moves."""
     random, solver = np.random.default_rng(44), ExactSolver(4, rows=1 << 12)

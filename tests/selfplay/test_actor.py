@@ -126,7 +126,6 @@ def replay(record: GameRecord) -> Iterator[Game]:
         yield game
 
 
-@pytest.mark.row("E1")
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 @pytest.mark.parametrize(("size", "swap"), [(2, True), (3, False), (4, True), (5, False)])
 def test_games_are_legal_and_their_winner_is_confirmed_by_a_flood_fill(
@@ -144,7 +143,6 @@ def test_games_are_legal_and_their_winner_is_confirmed_by_a_flood_fill(
         assert (np.abs(record.values) <= 1).all()
 
 
-@pytest.mark.row("E1")
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 @pytest.mark.parametrize("swap", [False, True])
 def test_policies_sum_to_one_and_are_zero_on_illegal_actions(
@@ -161,7 +159,6 @@ def test_policies_sum_to_one_and_are_zero_on_illegal_actions(
             assert set(np.flatnonzero(policy).tolist()) <= legal[ply]
 
 
-@pytest.mark.row("E1")
 def test_a_swap_is_played_at_ply_one_only_and_not_always() -> None:
     records = play(
         size=3,
@@ -213,7 +210,6 @@ def test_a_searched_move_has_the_full_or_the_fast_budget_and_only_full_ones_are_
     assert 0.2 < budgets[FULL] / budgets.total() < 0.3
 
 
-@pytest.mark.row("E3")
 def test_the_counts_are_those_of_the_games() -> None:
     """Games, positions and moves of the phase table."""
     records, counts = collect(SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=5)), 200)
@@ -349,7 +345,6 @@ def test_moves_are_drawn_in_proportion_to_the_policy_at_its_temperature(temperat
     assert [draws[action] / 10_000 for action in range(5)] == pytest.approx(expected, abs=2e-4)
 
 
-@pytest.mark.row("A25")
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 @pytest.mark.parametrize(
     "beside",
@@ -365,7 +360,6 @@ def test_a_game_does_not_depend_on_the_games_beside_it(
     )
 
 
-@pytest.mark.row("A25")
 def test_a_game_does_not_depend_on_the_number_of_threads() -> None:
     with restored_threads():
         use_threads(1)
@@ -376,7 +370,6 @@ def test_a_game_does_not_depend_on_the_number_of_threads() -> None:
     assert_common_games_alike(one, all_of_them)
 
 
-@pytest.mark.row("A24")
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_restored_snapshot_goes_on_as_the_uninterrupted_play(groups: int) -> None:
 

@@ -93,7 +93,6 @@ def store_of(folder: Path, number: int, change: dict[str, Any]) -> Path:
     return folder
 
 
-@pytest.mark.row("E1")
 @pytest.mark.parametrize("name", [*FORGED, *ALONG])
 def test_a_forged_row_is_found_and_no_other(name: str) -> None:
     change, said = {**FORGED, **ALONG}[name]
@@ -103,7 +102,6 @@ def test_a_forged_row_is_found_and_no_other(name: str) -> None:
     assert faults_of(table_of(5, change).slice(4, 3)) == {1: faults[5]}
 
 
-@pytest.mark.row("E1")
 def test_sound_games_have_no_fault() -> None:
     found: dict[str, Any] = {
         "values": np.array([1.0005, -1, 0], np.float32),
@@ -120,7 +118,6 @@ def test_sound_games_have_no_fault() -> None:
     assert faults_of(to_table([])) == {}
 
 
-@pytest.mark.row("E1")
 def test_whole_columns_agree_with_one_game_after_the_other() -> None:
     """The moves of random games, some of them illegal, are judged as a replay judges them."""
     random = np.random.default_rng(3)

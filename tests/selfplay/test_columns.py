@@ -34,7 +34,6 @@ def test_there_is_a_column_for_every_field_of_a_game() -> None:
     assert set(PART_SCHEMA.names) - set(SCHEMA.names) == {MOVES_TEXT}
 
 
-@pytest.mark.row("E1")
 def test_the_file_and_each_column_in_it_are_described(part: Path) -> None:
     schema = pq.read_schema(part)
     assert "row * size + column" in schema.metadata[b"description"].decode()

@@ -142,7 +142,6 @@ def test_parts_change_nothing(tmp_path: Path) -> None:
         assert np.array_equal(array, getattr(parts.flat, name)), name
 
 
-@pytest.mark.row("D5")
 def test_arrays_are_made_once_for_a_state_of_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,7 +221,6 @@ def test_a_store_without_any_game_is_refused(tmp_path: Path) -> None:
         opened(folder)
 
 
-@pytest.mark.row("D5")
 def test_a_copy_for_another_process_maps_the_same_files(tmp_path: Path) -> None:
     """Nothing of the arrays is sent."""
     positions = opened(save(tmp_path / "store", random_games(5)))
@@ -239,7 +237,6 @@ def test_a_copy_for_another_process_maps_the_same_files(tmp_path: Path) -> None:
 PROCESSES = 2
 
 
-@pytest.mark.row("D5")
 def test_processes_that_start_together_build_the_arrays_once_and_map_the_same_files(
     tmp_path: Path,
 ) -> None:

@@ -15,7 +15,6 @@ import pytest
 from tests.processes import left_after
 
 pytestmark = [
-    pytest.mark.row("D10"),
     pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals"),
 ]
 

@@ -8,7 +8,6 @@ from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import Placement, placement_of
 
 
-@pytest.mark.row("E8")
 @pytest.mark.parametrize(("threads", "workers"), [(1, 1), (2, 1), (6, 5), (64, 8)])
 def test_a_cpu_plays_in_processes_of_their_own(threads: int, workers: int) -> None:
     """Other devices have one such process, as more would only cut their calls into pieces."""
@@ -24,7 +23,6 @@ def test_the_number_of_workers_is_kept_and_no_process_is_without_a_game() -> Non
     assert placement_of(SelfPlayConfig(workers=0), "cpu", 16).workers == 0
 
 
-@pytest.mark.row("E13")
 @pytest.mark.parametrize(
     ("asked", "ahead"),
     [({}, True), ({"ahead": False}, False), ({"workers": 0}, False), ({"workers": 2}, True)],
@@ -36,7 +34,6 @@ def test_self_play_is_ahead_on_every_device_if_other_processes_play(
         assert placement_of(SelfPlayConfig(**asked), device, 4).ahead is ahead
 
 
-@pytest.mark.row("A23")
 @pytest.mark.parametrize(("workers", "shares"), [(0, (1, 1)), (1, (0.5, 0.5)), (4, (0.5, 0.125))])
 def test_the_processes_of_a_device_share_its_memory_cap(
     workers: int, shares: tuple[float, float]

@@ -66,7 +66,6 @@ def moves(games: list[list[GameRecord]]) -> list[dict[int, tuple[int, list[int]]
     ]
 
 
-@pytest.mark.row("E13")
 def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(tmp_path: Path) -> None:
     ahead, plain = (rounds_in(tmp_path / str(both), 2, ahead=both) for both in (True, False))
     played = epochs(ahead, WEIGHTS)
@@ -85,7 +84,6 @@ def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(tmp_path: Pa
     )
 
 
-@pytest.mark.row("E13")
 def test_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds) -> None:
     ahead.play(b"a", 0, no_news)
     before = games_kept(ahead)
@@ -105,7 +103,6 @@ def test_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds)
     assert news[-1] is counts
 
 
-@pytest.mark.row("A24")
 def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(
     ahead: SelfPlayRounds, tmp_path: Path
 ) -> None:
@@ -174,7 +171,6 @@ def test_what_goes_wrong_in_the_background_is_told_by_the_next_round(tmp_path: P
         rounds.close()
 
 
-@pytest.mark.row("E14")
 def test_arrays_of_one_buffer_can_be_saved() -> None:
     """Ray hands them over like that; an empty one begins where the next one does."""
     buffer = np.arange(8, dtype=np.uint8)

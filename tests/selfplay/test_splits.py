@@ -24,7 +24,6 @@ def sides(
     }
 
 
-@pytest.mark.row("D1")
 def test_no_game_is_on_both_sides_and_every_position_on_one(tmp_path: Path) -> None:
     records = random_games(300, 5)
     positions = opened(save(tmp_path / "store", records), 5)
@@ -37,7 +36,6 @@ def test_no_game_is_on_both_sides_and_every_position_on_one(tmp_path: Path) -> N
     assert [rows.dtype for rows in split] == [np.int64] * 2
 
 
-@pytest.mark.row("D1")
 def test_the_side_of_a_game_depends_on_no_other_game(tmp_path: Path) -> None:
     """Nor on their order, nor on the number that the store gives it."""
     records = random_games(200, 5)
@@ -108,7 +106,6 @@ def test_of_too_many_positions_whole_games_are_taken_from_both_sides(tmp_path: P
     ]
 
 
-@pytest.mark.row("D5")
 def test_the_seed_decides(tmp_path: Path) -> None:
     """Trials of a sweep share one validation set."""
     positions = opened(save(tmp_path / "store", random_games(100)))

@@ -91,7 +91,6 @@ def test_a_table_and_its_slices_give_their_records() -> None:
     assert to_records(to_table([])) == []
 
 
-@pytest.mark.row("E9")
 def test_games_that_are_known_are_passed_over(tmp_path: Path) -> None:
     """None twice, in the journal, in a part, and after opening again."""
     store = GameStore(tmp_path)
@@ -123,7 +122,6 @@ def test_parts_are_plain_parquet_of_the_documented_schema(tmp_path: Path) -> Non
     assert columns["ending"][1] == "resigned"
 
 
-@pytest.mark.row("A24")
 def test_half_written_parts_are_never_seen_under_their_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,7 +143,6 @@ def test_half_written_parts_are_never_seen_under_their_name(
     assert {path.name for path in tmp_path.iterdir()} == {".lock", "part-000000.parquet"}
 
 
-@pytest.mark.row("A24")
 def test_a_kill_between_the_part_and_the_end_of_its_journal_keeps_games_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +157,6 @@ def test_a_kill_between_the_part_and_the_end_of_its_journal_keeps_games_once(
     assert not (tmp_path / "journal.arrows").exists()
 
 
-@pytest.mark.row("A24")
 def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) -> None:
     """A kill can fall between any two bytes; every third is tried."""
     writer = GameStore(tmp_path / "writer")
@@ -201,7 +197,6 @@ def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) 
         assert found == expected[min(cut, len(whole))], f"cut after byte {cut} of {ends}"
 
 
-@pytest.mark.row("A24")
 @pytest.mark.parametrize("tail", [b"\0" * 200, b"\xff" * 200, bytes(range(256)) * 4])
 def test_rubbish_at_the_end_of_a_journal_is_dropped(tmp_path: Path, tail: bytes) -> None:
     """A machine that lost power may leave blocks of zeros or of something else."""
@@ -230,7 +225,6 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.row("A24")
 @pytest.mark.parametrize("games", [3, 13])
 def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: int) -> None:
     """Kill -9."""
@@ -267,8 +261,6 @@ def test_games_are_read_while_another_writes_and_each_once(tmp_path: Path) -> No
     assert_same(read_records(tmp_path / "part-000000.parquet"), [record(0), record(1)])
 
 
-@pytest.mark.row("A24")
-@pytest.mark.row("E9")
 def test_a_store_is_one_processs_from_its_opening_to_its_close(tmp_path: Path) -> None:
     """Before the first game, beside a journal,
     and between two parts; opening tidies up after the dead alone.

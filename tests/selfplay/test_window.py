@@ -92,7 +92,6 @@ def rows(batch: Batch) -> list[Position]:
     ]
 
 
-@pytest.mark.row("E2")
 @pytest.mark.parametrize("share", [0.0, 0.25])
 @pytest.mark.parametrize(("size", "swap"), [(2, True), (4, False), (5, True)])
 def test_positions_are_rebuilt_as_the_board_plays_them(size: int, swap: bool, share: float) -> None:
@@ -114,7 +113,6 @@ def test_positions_are_rebuilt_as_the_board_plays_them(size: int, swap: bool, sh
     assert min(both_ways.values()) > 0.3 * len(window)
 
 
-@pytest.mark.row("E2")
 def test_every_position_comes_once_before_any_comes_again() -> None:
     records = games(40)
     window = window_of(records)
@@ -130,7 +128,6 @@ def test_every_position_comes_once_before_any_comes_again() -> None:
     assert len(epoch) == 8
 
 
-@pytest.mark.row("E2")
 @pytest.mark.parametrize("batch", [512, 1024])
 def test_batches_have_the_size_asked_for(batch: int) -> None:
     """512 to 1024 positions, also from a window with fewer."""
@@ -143,7 +140,6 @@ def test_batches_have_the_size_asked_for(batch: int) -> None:
     assert max(counts.values()) < 12
 
 
-@pytest.mark.row("E2")
 @pytest.mark.parametrize("capacity", [1, 20, 100])
 def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: int) -> None:
     """The window is honoured."""
@@ -165,7 +161,6 @@ def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: i
     assert set(rows(window.epoch(batch=400, steps=1, seed=0, epoch=0)[0])) <= allowed
 
 
-@pytest.mark.row("A24")
 def test_games_added_one_by_one_or_at_once_leave_the_same_window() -> None:
     """A resumed run fills its window at once."""
     records = games(50)
@@ -177,7 +172,6 @@ def test_games_added_one_by_one_or_at_once_leave_the_same_window() -> None:
     assert rows(drawn[0][1]) == rows(drawn[1][1])
 
 
-@pytest.mark.row("A25")
 def test_seed_and_epoch_decide_the_batches() -> None:
 
     def drawn(seed: int, epoch: int) -> list[Position]:

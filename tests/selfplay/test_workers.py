@@ -27,19 +27,11 @@ def two() -> Iterator[WorkerPool]:
     players.close()
 
 
-@pytest.mark.row("A24")
-@pytest.mark.row("A25")
-@pytest.mark.row("E9")
 class TestOneProcess(SelfPlayerTests):
     def make(self, place: PlayerSettings) -> SelfPlayer:
         return LocalPlayer(place)
 
 
-@pytest.mark.row("A24")
-@pytest.mark.row("A25")
-@pytest.mark.row("E8")
-@pytest.mark.row("E9")
-@pytest.mark.row("E13")
 class TestWorkers(SelfPlayerTests):
     @pytest.fixture(autouse=True)
     def _started(self, two: WorkerPool) -> None:
@@ -53,7 +45,6 @@ def test_every_worker_plays_games_of_its_own_numbers(two: WorkerPool) -> None:
     assert {game % 8 // 4 for game in played(two, 60)[0]} == {0, 1}
 
 
-@pytest.mark.row("E3")
 def test_workers_say_what_processor_time_they_took() -> None:
     player = make_player(PLACE, 1)
     player.prepare()
@@ -70,7 +61,6 @@ def place(part: int, parts: int) -> PlayerSettings:
     return PlayerSettings(replace(PLACE.games, part=part, parts=parts), PLACE.make_host)
 
 
-@pytest.mark.row("F22")
 def test_other_processes_go_on_with_the_games_and_play_the_same(two: WorkerPool) -> None:
     """Two ranks that play themselves after two workers of one, and the other way round."""
     start = two.snapshot()

@@ -34,7 +34,6 @@ from tests.commands.tiny import TINY
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.row("A24"),
     pytest.mark.skipif(os.name != "posix", reason="signals"),
 ]
 

@@ -68,7 +68,6 @@ BROKEN_EVALUATORS: dict[str, tuple[Answer, str, str]] = {
 }
 
 
-@pytest.mark.row("F16")
 @pytest.mark.parametrize("broken", BROKEN_EVALUATORS)
 def test_a_broken_evaluator_is_found(broken: str) -> None:
     change, test, said = BROKEN_EVALUATORS[broken]
@@ -121,7 +120,6 @@ BROKEN_BLOCKS: dict[Callable[[NetConfig], nn.Module], tuple[str, str]] = {
 }
 
 
-@pytest.mark.row("F16")
 @pytest.mark.parametrize("broken", BROKEN_BLOCKS)
 def test_a_broken_block_is_found(broken: Callable[[NetConfig], nn.Module]) -> None:
     test, said = BROKEN_BLOCKS[broken]

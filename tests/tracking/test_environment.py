@@ -20,7 +20,6 @@ SAID = {
 }
 
 
-@pytest.mark.row("F12")
 def test_what_is_left_out_comes_from_the_environment() -> None:
     found = resolved(WandbConfig(), SAID)
     assert (found.mode, found.project, found.entity, found.name) == (
@@ -32,7 +31,6 @@ def test_what_is_left_out_comes_from_the_environment() -> None:
     assert (found.group, found.tags, found.init_timeout) == ("together", ["a", "b", "c"], 7.0)
 
 
-@pytest.mark.row("F12")
 def test_what_is_configured_wins() -> None:
     asked = WandbConfig("disabled", "mine", "me", "so", "alone", ["x"], init_timeout=3.0)
     assert resolved(asked, SAID) == asked

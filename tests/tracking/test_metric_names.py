@@ -25,7 +25,6 @@ BEST = {
 }
 
 
-@pytest.mark.row("F12")
 @pytest.mark.parametrize(("name", "best"), [(name, best) for best in BEST for name in BEST[best]])
 def test_a_name_has_its_group_and_its_better_end(name: str, best: str | None) -> None:
     table = MetricTable(HexTask.metrics)
@@ -33,7 +32,6 @@ def test_a_name_has_its_group_and_its_better_end(name: str, best: str | None) ->
     assert table.best(name) == best
 
 
-@pytest.mark.row("F12")
 @pytest.mark.parametrize("name", REGROUPED)
 def test_some_names_have_another_group(name: str) -> None:
     table = MetricTable(HexTask.metrics)

@@ -16,7 +16,6 @@ from tests.wandb_records import offline_runs
 pytestmark = pytest.mark.usefixtures("no_account")
 
 
-@pytest.mark.row("F12")
 def test_a_resumed_run_continues_its_own_and_a_new_one_does_not(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     for step, resumed in enumerate((False, True, False)):
@@ -41,7 +40,6 @@ def test_a_resumed_run_continues_its_own_and_a_new_one_does_not(tmp_path: Path) 
     assert first.config == {"x": 0}
 
 
-@pytest.mark.row("F12")
 def test_the_environment_names_what_the_configuration_leaves_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,7 +74,6 @@ def test_the_environment_names_what_the_configuration_leaves_open(
     assert own.id != "id7"
 
 
-@pytest.mark.row("F12")
 @pytest.mark.parametrize("variable", ["WANDB_MODE=disabled", "WANDB_DISABLED=true"])
 def test_a_disabled_run_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str

@@ -26,7 +26,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.row("F12")
 def test_the_commit_is_that_of_the_code_and_changes_are_seen(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

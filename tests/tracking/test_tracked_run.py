@@ -71,7 +71,6 @@ def test_media_and_artifacts_can_be_turned_off(tmp_path: Path) -> None:
     assert list(found.rows[0]) == ["_runtime", "_step", "_timestamp", "loss"]
 
 
-@pytest.mark.row("F12")
 def test_a_logged_checkpoint_stays_what_it_was_when_its_file_is_replaced(
     run: TrackedRun, tmp_path: Path
 ) -> None:
@@ -92,7 +91,6 @@ def test_a_logged_checkpoint_stays_what_it_was_when_its_file_is_replaced(
         assert b64decode(artifact["digests"]["best.ckpt"]) == hashlib.md5(content).digest()
 
 
-@pytest.mark.row("F12")
 def test_what_one_run_made_another_has_used(tmp_path: Path) -> None:
     """The same content under the same name is the same version: that is W&B's lineage."""
     path = tmp_path / "best.ckpt"

@@ -16,8 +16,6 @@ from hexlit.errors import UsageError
 from hexlit.training.checkpoints import WholeCheckpoints, read_checkpoint
 from tests.commands.preloaded import run_apart
 
-pytestmark = pytest.mark.row("A24")
-
 # Saves one checkpoint, then another over it, and kills itself wherever the second one is written.
 KILLED = """
 import os, pathlib, signal, sys

@@ -54,7 +54,6 @@ def test_an_evaluation_counts_once_and_an_example_three_times(tmp_path: Path) ->
     assert 0 < first < second <= cost.seconds
 
 
-@pytest.mark.row("F6")
 def test_what_only_training_computes_counts_three_times_for_each_example() -> None:
     cost = cost_of(7, lambda: 10, training=9)
     fit(1, [cost])

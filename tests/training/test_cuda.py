@@ -60,7 +60,6 @@ def fit(
     return module, clock.table.rows[-1], loss
 
 
-@pytest.mark.row("A26")
 def test_logits_of_cpu_and_cuda_agree_within_a_thousandth_in_float32() -> None:
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
@@ -73,7 +72,6 @@ def test_logits_of_cpu_and_cuda_agree_within_a_thousandth_in_float32() -> None:
     torch.testing.assert_close(found.value_logit.cpu(), expected.value_logit, atol=1e-3, rtol=0)
 
 
-@pytest.mark.row("C3")
 def test_the_error_of_a_product_rises_with_tf32() -> None:
     generator = torch.Generator().manual_seed(0)
     left, right = (torch.randn(1000, 1000, generator=generator) for _ in range(2))
@@ -86,8 +84,6 @@ def test_the_error_of_a_product_rises_with_tf32() -> None:
     assert errors[1] > 5 * errors[0]
 
 
-@pytest.mark.row("A27")
-@pytest.mark.row("C17")
 def test_every_precision_ends_near_float32(tmp_path: Path) -> None:
     """Within 2% of the loss."""
     plain = fit(tmp_path, precision="32-true")[2]
@@ -95,16 +91,11 @@ def test_every_precision_ends_near_float32(tmp_path: Path) -> None:
         assert fit(tmp_path, precision=precision)[2] == pytest.approx(plain, rel=0.02)
 
 
-@pytest.mark.row("C4")
 def test_compiled_training_ends_near_plain_training(tmp_path: Path) -> None:
     plain = fit(tmp_path, precision="32-true")[2]
     assert fit(tmp_path, precision="32-true", compile=True)[2] == pytest.approx(plain, rel=0.02)
 
 
-@pytest.mark.row("A13")
-@pytest.mark.row("A14")
-@pytest.mark.row("A16")
-@pytest.mark.row("E4")
 def test_an_epoch_has_transfer_time_peak_memory_and_parts_that_add_up(tmp_path: Path) -> None:
     """The parts are times of the device."""
     _, row, _ = fit(tmp_path)
@@ -117,7 +108,6 @@ def test_an_epoch_has_transfer_time_peak_memory_and_parts_that_add_up(tmp_path: 
     assert parts == pytest.approx(float(row["wall_seconds"]), rel=0.05)
 
 
-@pytest.mark.row("A21")
 def test_real_full_memory_halves_the_micro_batch(tmp_path: Path) -> None:
     """With a cap that the whole batch does not fit under.
     On Hopper cuBLAS takes 32 MiB of it for itself.
@@ -131,7 +121,6 @@ def test_real_full_memory_halves_the_micro_batch(tmp_path: Path) -> None:
     assert float(row["examples"]) == 8 * 4096
 
 
-@pytest.mark.row("A8")
 def test_a_few_steps_on_cpu_and_cuda_come_to_the_same_loss() -> None:
     torch.manual_seed(0)
     net, config = (

@@ -17,8 +17,6 @@ from hexlit.accelerate.ranks import ALONE, Ranks
 from hexlit.training import distributed
 from hexlit.training.distributed import SummedGradients, device_arguments, leave_ranks
 
-pytestmark = pytest.mark.row("F22")
-
 
 def profile_on(device: str, devices: int | list[int]) -> DeviceProfile:
     made = build_profile(AcceleratorConfig(device="cpu"))

@@ -21,7 +21,7 @@ from tests.training.test_evaluation import Display
 from tests.training.test_module import Regression, batches
 from tests.training.trainers import as_they_are, quiet_trainer
 
-pytestmark = [pytest.mark.row("C13"), pytest.mark.row("C14")]
+pytestmark = []
 State = dict[str, Tensor]
 
 

@@ -67,7 +67,6 @@ def fit(epochs: int, callbacks: list[L.Callback]) -> L.Trainer:
     return trainer
 
 
-@pytest.mark.row("E3")
 @pytest.mark.parametrize(
     ("every", "begin_after", "expected"),
     [
@@ -139,7 +138,6 @@ def test_a_run_that_another_callback_ends_is_measured_finally(every: int) -> Non
     assert calls.count(True) == 1
 
 
-@pytest.mark.row("E3")
 def test_steps_and_losses_of_an_epoch_are_timed_and_shown(tmp_path: Path) -> None:
     display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
     fit(2, [EpochPhases(clock, display)])
@@ -150,7 +148,6 @@ def test_steps_and_losses_of_an_epoch_are_timed_and_shown(tmp_path: Path) -> Non
     assert display.losses[1]["loss"] < display.losses[0]["loss"]
 
 
-@pytest.mark.row("E3")
 def test_an_error_in_a_step_closes_the_phase_and_leaves_no_row(tmp_path: Path) -> None:
 
     class Fails(L.Callback):

@@ -42,7 +42,6 @@ def test_two_offline_runs_in_one_process_get_their_own_and_the_environment_stays
     assert os.environ.get("WANDB_MODE") == before
 
 
-@pytest.mark.row("F12")
 def test_nothing_imports_wandb_where_only_the_table_is_asked_for(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from hexlit.training.loggers import *\n"
@@ -56,7 +55,6 @@ def test_nothing_imports_wandb_where_only_the_table_is_asked_for(tmp_path: Path)
     assert done.returncode == 0
 
 
-@pytest.mark.row("F12")
 def test_an_epoch_is_a_row_under_grouped_names_over_all_axes(tmp_path: Path) -> None:
     """One table maps the dots of metrics.csv to groups."""
     names = MetricTable([Metric("made.units", axis=True)])
@@ -81,7 +79,6 @@ def test_an_epoch_is_a_row_under_grouped_names_over_all_axes(tmp_path: Path) -> 
     assert (run.config, run.tags) == ({"a": {"b": 1}}, ("x",))
 
 
-@pytest.mark.row("F12")
 def test_the_best_is_that_of_all_sessions_of_a_run(tmp_path: Path) -> None:
     values: list[float] = []
     for session, losses in enumerate(([3.0, 1.0], [2.0])):

@@ -30,7 +30,6 @@ def weights(model: nn.Module) -> Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
-@pytest.mark.row("A22")
 def test_bf16_rounding_goes_to_a_neighbour_and_is_right_on_average() -> None:
     x = torch.tensor([1 + 2**-9, -3.3, 1e-20, 0.0, 1 + 2**-7])
     many = rounded_to_bf16(
@@ -53,7 +52,6 @@ def test_bf16_rounding_keeps_what_is_not_finite() -> None:
         assert rounded[2:].tolist() == [torch.inf, -torch.inf]
 
 
-@pytest.mark.row("A22")
 def test_second_moment_in_bf16_falls_as_in_fp32_where_the_nearest_value_would_stand_still() -> None:
     """Gradients of 1, then of 0.1; the mean of the squares has to follow."""
     gradients = [1.0] * 500 + [0.1] * 1500
@@ -71,7 +69,6 @@ def test_second_moment_in_bf16_falls_as_in_fp32_where_the_nearest_value_would_st
     assert nearest.item() > 2 * exact
 
 
-@pytest.mark.row("A22")
 def test_bf16_draws_depend_on_the_seed_alone_and_leave_the_stream_of_torch_alone() -> None:
     results: list[Tensor] = []
     for seed in (5, 5, 6):
@@ -87,7 +84,6 @@ def test_bf16_draws_depend_on_the_seed_alone_and_leave_the_stream_of_torch_alone
     assert not torch.equal(results[0], results[2])
 
 
-@pytest.mark.row("A22")
 def test_state_goes_through_a_file_and_training_goes_on_as_if_never_stopped() -> None:
     model = net()
     optimizer = AdamWBf16(model.parameters(), lr=0.01)
@@ -127,7 +123,6 @@ def test_closure_is_evaluated_with_gradients_and_its_loss_returned() -> None:
     assert unused not in optimizer.state
 
 
-@pytest.mark.row("A22")
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
 def test_adafactor_sees_a_kernel_as_a_matrix(memory_format: torch.memory_format) -> None:
     torch.manual_seed(0)
@@ -149,7 +144,6 @@ def test_adafactor_sees_a_kernel_as_a_matrix(memory_format: torch.memory_format)
     assert sum(tensor.numel() for name, tensor in state.items() if name != "step") == 6 + 36
 
 
-@pytest.mark.row("A22")
 @pytest.mark.gpu
 def test_cuda_takes_the_steps_of_the_cpu() -> None:
     """Bf16 moments up to their rounding, as devices draw differently."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import lightning as L
-import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
@@ -56,7 +55,6 @@ def test_what_the_module_logs_last_is_in_the_row(tmp_path: Path) -> None:
     assert "late" not in MetricsCsv(tmp_path).columns()
 
 
-@pytest.mark.row("A24")
 def test_a_checkpoint_comes_after_the_row_of_its_epoch(tmp_path: Path) -> None:
     """A run killed right after it therefore has every row before it when it is resumed."""
     rows: list[int] = []

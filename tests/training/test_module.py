@@ -105,7 +105,6 @@ def plain_weights(data: list[Batch], lr: float = 0.1, clip: float = 0.0) -> Tens
     return weights(module)
 
 
-@pytest.mark.row("A21")
 @pytest.mark.parametrize("micro", [None, 5])
 def test_micro_batches_give_the_step_of_the_whole_batch(micro: int | None) -> None:
     seen: list[int] = []
@@ -118,7 +117,6 @@ def test_micro_batches_give_the_step_of_the_whole_batch(micro: int | None) -> No
     assert sum(seen) == 4 * 16
 
 
-@pytest.mark.row("A21")
 def test_out_of_memory_halves_the_micro_batch_and_keeps_the_step(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -143,7 +141,6 @@ def test_out_of_memory_halves_the_micro_batch_and_keeps_the_step(
     ]
 
 
-@pytest.mark.row("A21")
 def test_memory_that_runs_out_late_in_a_step_leaves_no_trace_in_its_gradient() -> None:
     """The parts of the step that had gone well are not counted twice."""
     calls = 0
@@ -160,7 +157,6 @@ def test_memory_that_runs_out_late_in_a_step_leaves_no_trace_in_its_gradient() -
     assert module.micro_batch == 2
 
 
-@pytest.mark.row("A21")
 def test_a_single_example_too_large_for_the_device_is_one_line() -> None:
 
     def always(x: Tensor) -> None:
@@ -170,7 +166,6 @@ def test_a_single_example_too_large_for_the_device_is_one_line() -> None:
         fit(Regression(always), batches())
 
 
-@pytest.mark.row("C2")
 @pytest.mark.parametrize("micro", [16, 4])
 def test_the_gradient_of_the_whole_step_is_clipped(micro: int) -> None:
     module = Regression(gradient_clip=0.05, accelerator={"train_batch": 16, "micro_batch": micro})
@@ -192,7 +187,6 @@ def poison(module: TrainedModule, step: int, value: float) -> None:
     module.net[0].weight.register_hook(hook)
 
 
-@pytest.mark.row("C1")
 def test_an_infinite_gradient_skips_the_step_and_backs_the_scale_off() -> None:
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
     module = Regression(gradient_clip=5.0, accelerator={"fused_optimizer": False})
@@ -215,7 +209,6 @@ class Skipped(L.Callback):
         self.skipped = int(pl_module.skipped_steps)  # type: ignore[arg-type]
 
 
-@pytest.mark.row("C1")
 @pytest.mark.parametrize(("name", "fused"), [("adamw", True), ("sgd", False)])
 @pytest.mark.parametrize(
     ("step", "value"), [(0, float("nan")), (1, float("inf")), (1, float("nan"))]
@@ -247,7 +240,6 @@ def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either
     torch.testing.assert_close(weights(module), weights(expected))
 
 
-@pytest.mark.row("C18")
 @pytest.mark.parametrize("step", [0, 2, 3])
 def test_a_nan_loss_ends_the_run_and_keeps_the_batch_and_the_weights(
     step: int, tmp_path: Path
@@ -265,7 +257,6 @@ def test_a_nan_loss_ends_the_run_and_keeps_the_batch_and_the_weights(
     assert weights(module).isfinite().all()
 
 
-@pytest.mark.row("C18")
 def test_steps_that_learn_nothing_end_the_run(tmp_path: Path) -> None:
     """After ten in a row."""
     module = Regression()
@@ -274,7 +265,6 @@ def test_steps_that_learn_nothing_end_the_run(tmp_path: Path) -> None:
         fit(module, batches(), callbacks=[FiniteGuard(tmp_path)], epochs=5)
 
 
-@pytest.mark.row("C1")
 def test_short_epochs_that_a_scaler_skips_do_not_end_the_run(tmp_path: Path) -> None:
     """It begins with a large factor, and may skip the first steps of a run."""
     module = Regression(accelerator={"fused_optimizer": False})
@@ -283,8 +273,6 @@ def test_short_epochs_that_a_scaler_skips_do_not_end_the_run(tmp_path: Path) -> 
     assert (int(module.skipped_in_a_row), scaler.get_scale() < 2.0**18) == (0, True)
 
 
-@pytest.mark.row("A21")
-@pytest.mark.row("A22")
 def test_no_memory_for_the_optimizer_is_one_line_that_names_smaller_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -297,7 +285,6 @@ def test_no_memory_for_the_optimizer_is_one_line_that_names_smaller_ones(
         fit(Regression(), batches())
 
 
-@pytest.mark.row("C8")
 def test_gradients_are_none_between_steps() -> None:
     found: list[bool] = []
 
@@ -352,7 +339,6 @@ class CountedNumbers(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
-@pytest.mark.row("A22")
 @pytest.mark.parametrize("name", ["adafactor", "adamw_bf16", "adamw", "sgd"])
 def test_an_update_is_not_rounded_by_the_autocast_around_it(name: str) -> None:
     """Lightning calls a step of manual optimisation inside its autocast."""
@@ -390,8 +376,6 @@ def test_an_update_is_not_rounded_by_the_autocast_around_it(name: str) -> None:
     torch.testing.assert_close(weights(module), weights(alone), rtol=0, atol=0)
 
 
-@pytest.mark.row("C4")
-@pytest.mark.row("C16")
 def test_compiling_is_tried_before_training_and_keeps_the_names_of_weights(tmp_path: Path) -> None:
     """Equal within 1e-4; the seconds are known apart."""
     module = Regression(accelerator={"compile": True, "train_batch": 16})
@@ -406,7 +390,6 @@ def test_compiling_is_tried_before_training_and_keeps_the_names_of_weights(tmp_p
     assert [name for name in module.state_dict() if "_orig_mod" in name] == []
 
 
-@pytest.mark.row("C4")
 def test_a_failure_to_compile_warns_once_and_training_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -427,8 +410,6 @@ def test_a_failure_to_compile_warns_once_and_training_goes_on(
     torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
 
 
-@pytest.mark.row("A27")
-@pytest.mark.row("C17")
 def test_bf16_ends_within_2_percent_of_the_loss_of_fp32() -> None:
     data = batches(60, 64)
     ends = []
@@ -445,7 +426,6 @@ def test_bf16_ends_within_2_percent_of_the_loss_of_fp32() -> None:
     assert ends[1] == pytest.approx(ends[0], rel=0.02)
 
 
-@pytest.mark.row("F22")
 def test_ranks_have_as_many_micro_batches_whatever_their_parts() -> None:
     x, y = torch.arange(9), torch.arange(9) * 2
     assert some_of((x, y), slice(1, None, 3))[1].tolist() == [2, 8, 14]
@@ -460,7 +440,6 @@ def test_ranks_have_as_many_micro_batches_whatever_their_parts() -> None:
         assert module.on_before_batch_transfer(PartOf(own, 9), 0) is own
 
 
-@pytest.mark.row("F22")
 def test_the_gradients_of_ranks_add_up_to_those_of_one_process() -> None:
     """Also where a batch has fewer examples than there are ranks: the others work for nothing."""
     for batch in (batches(1, count=7)[0], batches(1, count=1)[0]):

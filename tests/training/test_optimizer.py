@@ -47,7 +47,6 @@ def preset(name: str) -> OptimizerConfig:
     return config
 
 
-@pytest.mark.row("A22")
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("fused", [False, True])
 def test_only_kernels_and_matrices_decay_and_every_parameter_is_updated_once(
@@ -80,8 +79,6 @@ def test_only_kernels_and_matrices_decay_and_every_parameter_is_updated_once(
     assert all((was != now).all() for was, now in zip(before, model.parameters(), strict=True))
 
 
-@pytest.mark.row("A24")
-@pytest.mark.row("G1")
 @pytest.mark.parametrize("name", ["adamw", "sgd"])
 def test_a_flat_update_is_that_of_each_parameter_and_a_resumed_run_may_have_another_layout(
     name: str,
@@ -146,7 +143,6 @@ def test_a_flat_update_is_that_of_each_parameter_and_a_resumed_run_may_have_anot
     torch.testing.assert_close(list(other.parameters()), list(flat.parameters()))
 
 
-@pytest.mark.row("A11")
 @pytest.mark.parametrize(
     ("scaling", "rates"), [("none", [1, 1, 1]), ("linear", [0.5, 1, 8]), ("sqrt", [0.707, 1, 2.83])]
 )
@@ -183,7 +179,6 @@ def regression(name: str) -> tuple[float, float]:
     return before, loss(unseen).item()
 
 
-@pytest.mark.row("A22")
 def test_every_optimizer_lowers_the_loss_of_a_regression_and_bf16_state_as_far_as_fp32() -> None:
     last = {}
     for name in OPTIMIZERS:
@@ -192,7 +187,6 @@ def test_every_optimizer_lowers_the_loss_of_a_regression_and_bf16_state_as_far_a
     assert last["adamw_bf16"] == pytest.approx(last["adamw"], rel=0.05)
 
 
-@pytest.mark.row("A22")
 def test_state_takes_8_bytes_a_parameter_4_or_hardly_any() -> None:
     """On the network of the default run."""
     model = build_net(NetConfig(blocks=[4]))

@@ -14,7 +14,6 @@ from tests.tables import rows_of
 UNITS = ("games", "positions", "evaluations")
 
 
-@pytest.mark.row("E3")
 def test_phases_add_up_to_the_wall_time_and_their_rows_to_the_totals(tmp_path: Path) -> None:
     """Within two percent, with the disk out of the measured time."""
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
@@ -37,7 +36,6 @@ def test_phases_add_up_to_the_wall_time_and_their_rows_to_the_totals(tmp_path: P
         assert measured == pytest.approx(total.wall_seconds)
 
 
-@pytest.mark.row("E3")
 def test_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: Path) -> None:
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     with clock.phase("selfplay", epoch=3) as phase:
@@ -72,7 +70,6 @@ def test_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: Path
     assert float(row["outside_network_share"]) == pytest.approx((wall - 0.02) / wall)
 
 
-@pytest.mark.row("E13")
 def test_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: Path) -> None:
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     clock.cpu_clock = iter([10.0, 17.5]).__next__  # of this process and of those that work for it
@@ -90,7 +87,6 @@ def test_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: Path)
         assert total.cpu_seconds == 7.5
 
 
-@pytest.mark.row("E3")
 @pytest.mark.parametrize("threads", [None, 1, 4])
 def test_utilisation_is_the_share_of_the_threads_time_that_was_used(
     tmp_path: Path, threads: int | None
@@ -143,8 +139,6 @@ def test_a_broken_table_is_refused_with_its_line(tmp_path: Path) -> None:
         PhaseClock(path, units=UNITS)
 
 
-@pytest.mark.row("C15")
-@pytest.mark.row("C16")
 def test_the_steady_state_leaves_the_first_epoch_out(tmp_path: Path) -> None:
     """It warms up; where there is no other it is all there is."""
     clock = PhaseClock(None, units=UNITS)
@@ -157,7 +151,6 @@ def test_the_steady_state_leaves_the_first_epoch_out(tmp_path: Path) -> None:
             pass
 
 
-@pytest.mark.row("F5")
 def test_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> None:
     """Whatever is done between the phases, and however busy the machine is."""
     started = time.monotonic() - 0.5
@@ -201,7 +194,6 @@ def test_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> Non
     )
 
 
-@pytest.mark.row("F5")
 def test_a_checkpoint_in_the_middle_of_the_time_between_phases_counts_it_once(
     tmp_path: Path,
 ) -> None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import lightning as L
-import pytest
 import torch
 from lightning.pytorch.plugins.precision import MixedPrecision
 
@@ -17,7 +16,6 @@ def profile_on(device: str, precision: str) -> DeviceProfile:
     return replace(made, device=torch.device(device), precision=precision)
 
 
-@pytest.mark.row("B4")
 def test_float16_on_mps_has_no_scaler() -> None:
     arguments = precision_arguments(profile_on("mps", "16-mixed"))
     trainer = L.Trainer(accelerator="cpu", logger=False, enable_progress_bar=False, **arguments)
@@ -28,7 +26,6 @@ def test_float16_on_mps_has_no_scaler() -> None:
     assert plugin.autocast_context_manager().fast_dtype == torch.float16
 
 
-@pytest.mark.row("B3")
 def test_float16_on_cuda_scales_its_gradients() -> None:
     """Lightning builds the scaler for this name."""
     assert precision_arguments(profile_on("cuda", "16-mixed")) == {

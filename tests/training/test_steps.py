@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import lightning as L
-import pytest
 import torch
 from torch import Tensor
 
@@ -89,7 +88,6 @@ def row_of(
     }, own.ended - own.started
 
 
-@pytest.mark.row("E4")
 def test_the_time_of_each_part_is_counted_as_its_own(tmp_path: Path) -> None:
     """A part that got the time of another one would lack it there: less than what was planted."""
     module, data = SlowParts(), SlowBatches(batches(STEPS))
@@ -101,7 +99,6 @@ def test_the_time_of_each_part_is_counted_as_its_own(tmp_path: Path) -> None:
     assert steps <= found["wall"] <= epoch
 
 
-@pytest.mark.row("E4")
 def test_the_parts_of_every_micro_batch_count(tmp_path: Path) -> None:
     found, _ = row_of(
         SlowParts(accelerator={"train_batch": 16, "micro_batch": 8}), batches(STEPS), tmp_path

@@ -39,7 +39,6 @@ def epoch_end(usage: RunUsage, epoch: int = 3) -> tuple[dict[str, float], dict[s
     return module.rows[0], charts.rows[0]
 
 
-@pytest.mark.row("D18")
 @pytest.mark.parametrize(("limit", "expected"), [(8000.0, 0), (1499.0, 1)])
 def test_one_warning_names_the_figure_and_the_threshold(
     tmp_path: Path, limit: float, expected: int, caplog: pytest.LogCaptureFixture
@@ -54,8 +53,6 @@ def test_one_warning_names_the_figure_and_the_threshold(
         assert "host_mb is 1500, above accelerator.memory_warning=1499" in caplog.text
 
 
-@pytest.mark.row("E3")
-@pytest.mark.row("E16")
 def test_phases_of_this_epoch_go_to_charts_and_not_to_the_table(tmp_path: Path) -> None:
     usage = usage_of(tmp_path, {})
     for epoch in range(2):

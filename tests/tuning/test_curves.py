@@ -39,7 +39,6 @@ def test_several_seeds_make_one_curve_of_their_means() -> None:
     assert (mean.epochs, mean.column("a")) == ((0, 1, 2), (2.0, 4.0, 3.0))
 
 
-@pytest.mark.row("D15")
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [

@@ -33,7 +33,6 @@ def test_a_database_that_cannot_be_used_is_named_without_its_password(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.row("F23")
 def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("psycopg", reason="an extra")
     monkeypatch.setitem(storage._OF_LIBPQ, "connect_timeout", 2)
@@ -47,7 +46,6 @@ def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch)
             open_storage(url, Path())
 
 
-@pytest.mark.row("F23")
 def test_a_missing_password_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
@@ -105,7 +103,6 @@ def test_a_hidden_url_is_whole_again_where_the_environment_has_it(
         whole_url("mysql://me:***@other/db")
 
 
-@pytest.mark.row("F23")
 def test_a_password_on_the_command_line_is_refused() -> None:
     for url in (
         "postgresql+psycopg://me:geheim@host/db",

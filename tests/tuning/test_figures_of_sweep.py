@@ -69,7 +69,6 @@ def drawn(folder: Path) -> dict[str, Any]:
     return data
 
 
-@pytest.mark.row("C22")
 @pytest.mark.parametrize("count", [0, 1, 3, 30])
 def test_every_figure_is_drawn_with_its_data_however_many_trials_there_are(
     count: int, tmp_path: Path
@@ -80,7 +79,6 @@ def test_every_figure_is_drawn_with_its_data_however_many_trials_there_are(
     assert len(data["timeline"]["bars"]) == count
 
 
-@pytest.mark.row("C22")
 def test_the_data_is_that_of_the_study(tmp_path: Path) -> None:
     folder = make_sweep(tmp_path / "s", trials(12))
     data = drawn(folder)
@@ -103,7 +101,6 @@ def test_the_data_is_that_of_the_study(tmp_path: Path) -> None:
     assert lines[3]["state"] == "pruned"
 
 
-@pytest.mark.row("D14")
 def test_the_combined_curves_are_raw_and_comparable(tmp_path: Path) -> None:
     made = [complete(0.5, metrics=losses([2.0, 1.0], [0.5, 0.4], weight=w)) for w in (0.5, 4.0)]
     raw, comparable = drawn(make_sweep(tmp_path / "s", made))["curves"]["panels"]
@@ -112,7 +109,6 @@ def test_the_combined_curves_are_raw_and_comparable(tmp_path: Path) -> None:
     assert [line["values"] for line in comparable["lines"]] == [expected, expected]
 
 
-@pytest.mark.row("C22")
 def test_two_objectives_have_a_pareto_front_and_a_panel_each(tmp_path: Path) -> None:
     ways = {"strength.score": "maximize", "seconds": "maximize"}
     data = drawn(make_sweep(tmp_path / "s", trials(30, objectives=2), ways))
@@ -159,7 +155,6 @@ def studied(count: int) -> tuple[dict[str, BaseDistribution], dict[int, dict[str
     return parameters, settings
 
 
-@pytest.mark.row("C22")
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 @pytest.mark.parametrize("matters", ["lr", "blocks", "net"])
 def test_the_one_parameter_that_matters_is_found(direction: str, matters: str) -> None:
@@ -178,7 +173,6 @@ def test_the_one_parameter_that_matters_is_found(direction: str, matters: str) -
     assert sum(values.values()) == pytest.approx(1.0)
 
 
-@pytest.mark.row("C22")
 def test_importances_that_cannot_be_told_say_why() -> None:
     parameters, settings = studied(LEAST_TRIALS)
     fixed = {n: {"constant": 0.5} for n in settings}

@@ -31,7 +31,7 @@ from tests.tuning.database_servers import ENGINES, PASSWORD, Server, server_of
 from tests.tuning.racers import race
 from tests.tuning.test_sweep import LR, STAND_IN, until
 
-pytestmark = [pytest.mark.services, pytest.mark.row("F23")]
+pytestmark = [pytest.mark.services]
 
 AWAY = float(os.environ.get("HEXLIT_AWAY", "8"))
 

@@ -65,8 +65,6 @@ def ending(
     return attempt
 
 
-@pytest.mark.row("D7")
-@pytest.mark.row("D8")
 @pytest.mark.parametrize(
     ("driver", "told", "ends"), [(None, 3, True), (None, 1, False), (1, 3, False), (3, 1, True)]
 )
@@ -96,7 +94,6 @@ def watcher() -> Iterator[object]:
     slurm.SlurmJob.watcher = before
 
 
-@pytest.mark.row("F24")
 def test_the_controller_says_what_became_of_jobs(
     watcher: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

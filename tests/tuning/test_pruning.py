@@ -88,7 +88,6 @@ def test_a_loss_of_the_training_is_reported_as_its_mean_over_the_steps(tmp_path:
     assert study.reports == [(0, 0.5), (1, 2.5), (2, 4.5)]
 
 
-@pytest.mark.row("C9")
 def test_a_pruned_training_ends_after_its_epoch_with_all_files_whole(tmp_path: Path) -> None:
     study = Study(until=1)
     trainer = fit(tmp_path, study, Descent())

@@ -48,7 +48,6 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.row("D12")
 def test_the_results_are_what_the_schema_says(sweep: Path) -> None:
     results = write_results(sweep, figures=False)
     document = read(sweep / "overall_results.json")
@@ -79,7 +78,6 @@ def test_the_results_are_what_the_schema_says(sweep: Path) -> None:
     assert (trials[3]["latest"], trials[4]["values"]) == (None, [None])
 
 
-@pytest.mark.row("D13")
 def test_results_are_written_while_the_sweep_goes_on(tmp_path: Path) -> None:
     trials = [running(intermediate={0: 0.2}), complete(0.5), running()]
     folder = make_sweep(tmp_path / "s", trials, n_trials=9, finished=None)
@@ -177,7 +175,6 @@ def written(folder: Path) -> dict[str, Any]:
     return {str(key): value for key, value in found.items()}
 
 
-@pytest.mark.row("D11")
 def test_the_best_trial_is_written_with_what_trains_like_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

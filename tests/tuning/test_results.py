@@ -33,7 +33,6 @@ hydra:
 """
 
 
-@pytest.mark.row("D11")
 def test_only_successes_are_ranked_by_a_score(tmp_path: Path) -> None:
     trials = [
         complete(0.4),
@@ -58,7 +57,6 @@ def test_only_successes_are_ranked_by_a_score(tmp_path: Path) -> None:
     assert ranked == [(1, 2), (2, 4), (3, 0), (None, 5), (None, 3), (None, 1)]
 
 
-@pytest.mark.row("D14")
 def test_trials_of_different_weights_are_ranked_by_the_comparable_loss(tmp_path: Path) -> None:
     """The raw total is smallest for the trial that hardly weighs the value loss,
     which is the worst in it.
@@ -101,7 +99,6 @@ def test_without_a_comparable_loss_a_total_ranks_as_it_is_and_says_so(
     assert [(trial.loss, trial.comparable) for trial in found.trials] == [(2.0, None), (1.0, None)]
 
 
-@pytest.mark.row("D11")
 def test_several_objectives_have_a_front_and_no_order(tmp_path: Path) -> None:
     points = [(0.9, 9.0), (0.5, 1.0), (0.4, 2.0), (0.7, 4.0), (0.7, 4.0), (math.nan, 1.0)]
     trials = [Made(values=point) for point in points[:5]]
@@ -154,7 +151,6 @@ def test_a_trial_that_went_back_to_its_best_epoch_is_judged_by_that(tmp_path: Pa
     assert read_results(folder).ranking.order == (1, 0)
 
 
-@pytest.mark.row("D12")
 def test_failures_have_their_reasons(tmp_path: Path) -> None:
     trials = [
         failed(attrs={"failure": "killed by SIGKILL"}),
@@ -170,7 +166,6 @@ def test_failures_have_their_reasons(tmp_path: Path) -> None:
     assert found.progress["done"] == 2
 
 
-@pytest.mark.row("D13")
 def test_a_live_sweep_says_how_far_it_is(tmp_path: Path) -> None:
     trials = [
         complete(0.3, end=100.0),
@@ -191,7 +186,6 @@ def test_a_live_sweep_says_how_far_it_is(tmp_path: Path) -> None:
     assert found.progress == expected
 
 
-@pytest.mark.row("D13")
 def test_a_killed_sweep_has_nothing_running(tmp_path: Path) -> None:
     folder = make_sweep(tmp_path / "s", [complete(0.3), running()], n_trials=8, finished=None)
     mark_dead(folder)
@@ -206,7 +200,6 @@ def test_a_killed_sweep_has_nothing_running(tmp_path: Path) -> None:
     assert read_results(folder).trials[1].state == "running", "its own process lives"
 
 
-@pytest.mark.row("D13")
 @pytest.mark.parametrize(("silent", "state"), [(30.0, "running"), (1000.0, "interrupted")])
 def test_a_sweep_on_another_machine_lives_as_long_as_it_gives_signs_of_life(
     silent: float, state: str, tmp_path: Path
@@ -224,7 +217,6 @@ def test_a_sweep_on_another_machine_lives_as_long_as_it_gives_signs_of_life(
     assert (found.state, found.trials[1].state) == (state, state)
 
 
-@pytest.mark.row("C12")
 def test_pruning_saved_the_epochs_not_done_at_each_trials_own_pace(tmp_path: Path) -> None:
     """16 epochs of 2 s, and 15 of 10 s; the epochs of two are not known."""
     known = [
@@ -257,7 +249,6 @@ def sequential(folder: Path, seeds: int) -> Path:
     return folder
 
 
-@pytest.mark.row("D11")
 def test_a_plain_multirun_is_ranked_by_its_strength(tmp_path: Path) -> None:
     found = read_results(sequential(tmp_path / "hex5" / "s", 3))
     assert (found.tuned, found.state, found.facts.name) == (False, "finished", "hex5")
@@ -328,7 +319,6 @@ def test_a_folder_without_a_sweep_is_a_mistake(
         read_results(tmp_path / "s")
 
 
-@pytest.mark.row("D13")
 def test_reading_writes_nothing(tmp_path: Path) -> None:
     folder = make_sweep(tmp_path / "s", [complete(0.5), running()], finished=None)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
@@ -336,7 +326,6 @@ def test_reading_writes_nothing(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
-@pytest.mark.row("F10")
 def test_a_pruned_trial_is_compared_with_those_that_were_complete_by_then(tmp_path: Path) -> None:
     trials = [
         complete(0.9, intermediate={0: 0.5, 1: 0.8, 2: 0.9}, end=60),

@@ -15,7 +15,6 @@ from sqlalchemy.exc import OperationalError
 from hexlit.tuning import storage
 from hexlit.tuning.storage import Retry, StorageGoneError, open_storage
 
-pytestmark = pytest.mark.row("F23")
 GONE = OperationalError("SELECT 1", {}, Exception("connection refused,\nindeed"))
 
 

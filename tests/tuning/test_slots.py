@@ -17,7 +17,6 @@ from hexlit.tuning.slots import Slots
 from tests.tuning.racers import go_together, line_of, start
 
 pytestmark = [
-    pytest.mark.row("D6"),
     pytest.mark.skipif(os.name != "posix", reason="files are held by flock"),
 ]
 
@@ -70,7 +69,6 @@ def test_there_are_never_more_holders_than_slots(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.row("D9")
 def test_a_child_holds_the_slot_after_its_parent_was_killed() -> None:
     parent = start(PARENT)
     child = int(line_of(parent))

@@ -76,7 +76,6 @@ def test_four_processes_write_at_once_and_nothing_is_lost(url: str, tmp_path: Pa
     assert not [path for path in tmp_path.rglob("*") if ".lock" in path.name]
 
 
-@pytest.mark.row("D9")
 def test_a_writer_killed_while_it_holds_the_lock_blocks_nobody(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
     journal = JournalFileBackend(str(path), HealingLock(path))
@@ -95,7 +94,6 @@ def test_a_writer_killed_while_it_holds_the_lock_blocks_nobody(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.row("D9")
 def test_a_line_torn_between_two_live_writers_is_healed_and_both_go_on(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
     end = tmp_path / "end"

@@ -18,7 +18,6 @@ from tests.tuning.racers import race
 from tests.tuning.sweeps import make_sweep
 
 
-@pytest.mark.row("C22")
 def test_programs_that_show_studies_know_the_objectives_by_name(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -48,7 +47,6 @@ def made(folder: Path, **settings: Any) -> optuna.Study:
     return create_study(plan_in(folder, **settings), optuna.samplers.RandomSampler(), Retry())
 
 
-@pytest.mark.row("C10")
 def test_a_study_is_joined_only_where_asked_and_on_its_terms(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"sweep.join=true: there is no study s in .*"):
         made(tmp_path, join=True)
@@ -82,8 +80,6 @@ def test_a_resumed_sweep_makes_the_study_that_it_had_no_time_to_make(tmp_path: P
         made(tmp_path, resume=True)
 
 
-@pytest.mark.row("D3")
-@pytest.mark.row("F23")
 @pytest.mark.parametrize(
     ("address", "sampler"), [("{}/shared.journal", "random"), ("sqlite:///{}/study.db", "grid")]
 )
@@ -95,7 +91,6 @@ def test_processes_that_begin_trials_at_once_begin_no_trial_too_many(
     )
 
 
-@pytest.mark.row("F23")
 @pytest.mark.parametrize("address", ["{}/shared.journal", "sqlite:///{}/study.db"])
 def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -131,7 +126,6 @@ def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
     assert [trial.number for trial in read_results(folder).trials] == [0, 1]
 
 
-@pytest.mark.row("F23")
 @pytest.mark.parametrize("repeats", [False, True])
 def test_a_process_that_dies_before_it_knows_that_its_trial_is_surplus_leaves_none_too_many(
     repeats: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -172,7 +166,6 @@ def test_a_process_that_dies_before_it_knows_that_its_trial_is_surplus_leaves_no
     assert [trial.value for trial in one.get_trials() if shared_trials.counts(trial)] == [0.5]
 
 
-@pytest.mark.row("F24")
 def test_a_process_that_is_begun_again_has_the_seeds_that_ended(tmp_path: Path) -> None:
     study = optuna.create_study(study_name="s", storage=open_storage(None, tmp_path))
     told: dict[str, Any] = {

@@ -186,9 +186,6 @@ def until(condition: Any, seconds: float = 300.0) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.row("D7")
-@pytest.mark.row("D9")
-@pytest.mark.row("D10")
 def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
     """Whatever happens to some, all others come to their end, and every reason is told."""
     place.bare = True
@@ -231,7 +228,6 @@ def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
     assert list(place.folder.rglob("*.tmp")) == [], "no temporary file"
 
 
-@pytest.mark.row("D4")
 def test_a_sweep_writes_in_its_folder_only(place: Place) -> None:
     place.drawn = True
     place.run(LR, "hydra.sweeper.n_trials=3")
@@ -244,8 +240,6 @@ def test_a_sweep_writes_in_its_folder_only(place: Place) -> None:
     assert list((place.folder / "tmp").iterdir()) == []
 
 
-@pytest.mark.row("C9")
-@pytest.mark.row("C12")
 def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place) -> None:
     """Nothing within five epochs, nothing among the first trials,
     and the best value is the unpruned one's.
@@ -271,9 +265,6 @@ def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place
     assert counts["complete"] == 11 - len(pruned)
 
 
-@pytest.mark.row("C10")
-@pytest.mark.row("C11")
-@pytest.mark.row("D10")
 @pytest.mark.parametrize(
     "how",
     [
@@ -317,7 +308,6 @@ def test_a_killed_sweep_goes_on_where_it_was(place: Place, how: signal.Signals) 
     assert list((place.folder / "tmp").iterdir()) == []
 
 
-@pytest.mark.row("C10")
 def test_a_signal_to_all_interrupts_the_trials_and_fails_none(place: Place) -> None:
     """Batch systems signal every process of a job; the results say that the sweep was stopped."""
     process = place.start(LR, "hydra.sweeper.n_trials=6", seconds=0.5)
@@ -333,7 +323,6 @@ def test_a_signal_to_all_interrupts_the_trials_and_fails_none(place: Place) -> N
     assert results["progress"]["running"] == 0
 
 
-@pytest.mark.row("C10")
 def test_a_sweep_does_not_go_on_as_another(place: Place) -> None:
     """Its trials have to be comparable; and nothing goes on unasked."""
     overrides = [LR, "hydra.sweeper.n_trials=1", "optimizer.weight_decay=0.5"]
@@ -385,7 +374,6 @@ def test_a_sweep_killed_while_it_makes_its_study_can_be_resumed(place: Place, ca
     assert states(place.trials()) == ["COMPLETE"]
 
 
-@pytest.mark.row("C10")
 def test_a_sweep_resumed_with_another_space_is_refused_before_a_trial_exists(place: Place) -> None:
     """And stays as it is;
     one refused at its beginning leaves nothing that hinders the right command.
@@ -407,7 +395,6 @@ def test_a_sweep_resumed_with_another_space_is_refused_before_a_trial_exists(pla
     assert not (place.folder / "new" / "sweep.json").exists()
 
 
-@pytest.mark.row("D6")
 def test_trials_are_spread_over_devices(place: Place) -> None:
     place.run(LR, "hydra.sweeper.n_trials=6", "sweep.devices=[cuda:0,cuda:1]", seconds=0.1)
     overrides = [
@@ -437,7 +424,6 @@ def test_a_password_is_in_no_file_and_on_no_command_line(place: Place) -> None:
     assert len(list(place.folder.glob("processes/trial-*"))) == 2
 
 
-@pytest.mark.row("B8")
 def test_best_yaml_has_what_the_search_space_fixes(place: Place) -> None:
     """All but the budget of a trial, so that the full training is of the same problem."""
     place.write_space(
@@ -481,7 +467,6 @@ def test_without_a_name_the_same_command_finds_its_sweep(place: Place) -> None:
     assert "no sweep" in refused.stderr
 
 
-@pytest.mark.row("C11")
 def test_the_time_limit_begins_no_further_trial(place: Place) -> None:
     place.run(LR, "hydra.sweeper.n_trials=50", "hydra.sweeper.timeout=3", seconds=0.1)
     trials = place.trials()
@@ -601,7 +586,6 @@ def test_other_launchers_get_one_launch_a_trial(place: Place, launcher: str) -> 
     assert (place.sweep / "trial-000" / ".hydra" / "overrides.yaml").is_file()
 
 
-@pytest.mark.row("D16")
 def test_without_processes_the_trials_run_one_by_one(place: Place) -> None:
     """The same results, and one warning."""
     place.run(LR, "hydra.sweeper.n_trials=4")
@@ -624,7 +608,6 @@ def test_without_processes_the_trials_run_one_by_one(place: Place) -> None:
     assert (told.stdout + told.stderr).count("one after another") == 1
 
 
-@pytest.mark.row("D8")
 def test_a_trial_waits_for_memory(place: Place) -> None:
     """With a budget that is free once, but not twice, the trials run one after another.
 

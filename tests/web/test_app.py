@@ -24,7 +24,6 @@ from hexlit.web.server import MOST_WAITING, listen, make_app, serve
 from tests.web.pages import HOST, NOWHERE, client, game, opened
 
 
-@pytest.mark.row("F17")
 def test_the_page_and_its_files_need_no_other_place() -> None:
     server = client()
     for path, kind in (
@@ -40,7 +39,6 @@ def test_the_page_and_its_files_need_no_other_place() -> None:
     assert server.get("/docs").status_code == 404
 
 
-@pytest.mark.row("F17")
 def test_other_origins_and_other_names_are_refused() -> None:
     server = client()
     assert server.get("/", headers={"host": "evil.example"}).status_code == 400
@@ -55,7 +53,6 @@ def test_other_origins_and_other_names_are_refused() -> None:
         assert page.ask("hello")["type"] == "hello"
 
 
-@pytest.mark.row("F17")
 def test_a_thousand_malformed_messages() -> None:
     draw = random.Random(1)
     good = json.dumps(
@@ -131,7 +128,6 @@ def test_a_text_that_is_no_utf_8_ends_that_connection_with_one_line(
     assert "Traceback" not in error
 
 
-@pytest.mark.row("F17")
 def test_pages_do_not_mix_and_share_the_processor() -> None:
     """While one page studies without an end, others play;
     each gets answers to its own requests only.
@@ -161,7 +157,6 @@ def test_pages_do_not_mix_and_share_the_processor() -> None:
         assert first.ask("stop")["type"] == "stopped"
 
 
-@pytest.mark.row("F17")
 def test_a_classic_player_that_thinks_keeps_nobody_waiting() -> None:
     thinks, may_move = threading.Event(), threading.Event()
 

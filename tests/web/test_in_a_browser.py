@@ -193,7 +193,6 @@ def tab(browser: Any, address: str) -> Iterator[Tab]:
     assert browser.get_log("browser") == []
 
 
-@pytest.mark.row("F17")
 def test_a_whole_game_against_a_program_ends_with_its_winner_shown(tab: Tab) -> None:
     tab.open()
     tab.new(4, white=tab.programs[0])
@@ -222,7 +221,6 @@ def test_a_whole_game_against_a_program_ends_with_its_winner_shown(tab: Tab) -> 
     assert len(tab.stones) == len(tab.moves)
 
 
-@pytest.mark.row("F17")
 def test_every_control_does_what_it_says(tab: Tab) -> None:
     tab.open("#5,swap")
     undone, redone = tab.find("[data-do=undo]"), tab.find("[data-do=redo]")
@@ -318,7 +316,6 @@ def test_every_control_does_what_it_says(tab: Tab) -> None:
     assert tab.text("[data-do=pause]") == "Continue"
 
 
-@pytest.mark.row("F17")
 def test_every_control_has_a_name_and_a_handle(tab: Tab) -> None:
     tab.open("#5")
     nameless = """
@@ -331,7 +328,6 @@ def test_every_control_has_a_name_and_a_handle(tab: Tab) -> None:
     assert tab.js(nameless) == []
 
 
-@pytest.mark.row("F17")
 def test_a_game_is_played_by_the_keyboard_alone(tab: Tab) -> None:
     from selenium.webdriver.common.keys import Keys
 
@@ -357,7 +353,6 @@ def test_a_game_is_played_by_the_keyboard_alone(tab: Tab) -> None:
     tab.until(lambda: not tab.all("dialog[open]"))
 
 
-@pytest.mark.row("F17")
 def test_a_finger_plays_on_a_phone(tab: Tab) -> None:
     tab.open("#11", PHONE)
     assert tab.find("#board").get_attribute("data-orientation") == "upright"
@@ -372,7 +367,6 @@ def test_a_finger_plays_on_a_phone(tab: Tab) -> None:
     tab.until(lambda: tab.stones == ["f6"])
 
 
-@pytest.mark.row("F17")
 def test_clicks_while_a_program_thinks_break_nothing(tab: Tab) -> None:
     tab.open()
     tab.new(6, white=tab.programs[0])
@@ -390,7 +384,6 @@ def test_clicks_while_a_program_thinks_break_nothing(tab: Tab) -> None:
     assert not tab.find("#message").is_displayed()
 
 
-@pytest.mark.row("F17")
 def test_a_lost_clock_ends_the_game(tab: Tab) -> None:
     tab.open()
     tab.new(5, minutes="0.05")
@@ -402,7 +395,6 @@ def test_a_lost_clock_ends_the_game(tab: Tab) -> None:
     assert tab.moves == ["c3"]
 
 
-@pytest.mark.row("F17")
 def test_a_reload_keeps_position_and_variations_and_a_link_the_position(tab: Tab) -> None:
     tab.open("#5,swap,a1,b2,c3")
     tab.do("back")
@@ -422,7 +414,6 @@ def test_a_reload_keeps_position_and_variations_and_a_link_the_position(tab: Tab
     tab.browser.switch_to.window(first)
 
 
-@pytest.mark.row("F17")
 def test_two_pages_at_once_do_not_mix(tab: Tab) -> None:
     tab.open()
     program = tab.programs[0]
@@ -445,7 +436,6 @@ def test_two_pages_at_once_do_not_mix(tab: Tab) -> None:
     assert tab.fragment.startswith("#6,")
 
 
-@pytest.mark.row("F17")
 def test_what_is_wrong_is_said_on_the_page(tab: Tab) -> None:
     tab.open("#5,a1,a1")
     assert "Move 2, a1: the cell is taken" in tab.text("#message")
@@ -460,7 +450,6 @@ def test_what_is_wrong_is_said_on_the_page(tab: Tab) -> None:
     assert tab.all("#open-dialog[open]")
 
 
-@pytest.mark.row("F17")
 def test_a_game_comes_from_a_dropped_file_a_chosen_one_and_the_clipboard(
     tab: Tab, tmp_path: Path
 ) -> None:
@@ -483,7 +472,6 @@ def test_a_game_comes_from_a_dropped_file_a_chosen_one_and_the_clipboard(
     tab.until(lambda: tab.fragment == "#6,a1,b4,c2" and not tab.all("dialog[open]"))
 
 
-@pytest.mark.row("F18")
 def test_a_study_grows_and_shows_its_line_on_the_board(tab: Tab) -> None:
     tab.open(MIDDLE_GAME[:26])
     tab.click("#study")
@@ -513,7 +501,6 @@ def test_a_study_grows_and_shows_its_line_on_the_board(tab: Tab) -> None:
     tab.until(lambda: not tab.all("#candidates tbody tr"))
 
 
-@pytest.mark.row("F18")
 def test_policy_openings_and_advice(tab: Tab) -> None:
     tab.open("#7,swap")
     tab.click("#tab-openings")
@@ -531,7 +518,6 @@ def test_policy_openings_and_advice(tab: Tab) -> None:
     assert len(tab.all("circle.ghost")) >= 1
 
 
-@pytest.mark.row("F18")
 def test_the_verdict_of_the_solver(tab: Tab) -> None:
     tab.open("#5,c2,b4")
     tab.click("#tab-solve")
@@ -552,7 +538,6 @@ def test_the_verdict_of_the_solver(tab: Tab) -> None:
     assert not tab.find("[data-do=solve]").is_enabled()
 
 
-@pytest.mark.row("F18")
 def test_a_virtual_connection_is_drawn_as_links(tab: Tab) -> None:
     """Black, with c2 and c4, joins them by c3; the lower stone has an edge template."""
     where = "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
@@ -585,7 +570,6 @@ def test_a_virtual_connection_is_drawn_as_links(tab: Tab) -> None:
     assert len(strokes) == 2
 
 
-@pytest.mark.row("F18")
 def test_a_review_lists_the_mistakes_and_leads_to_them(tab: Tab) -> None:
     tab.open(MIDDLE_GAME)
     tab.write("#simulations", "16")
@@ -609,7 +593,6 @@ def test_a_review_lists_the_mistakes_and_leads_to_them(tab: Tab) -> None:
     tab.until(lambda: len(tab.moves) != ply)
 
 
-@pytest.mark.row("F17")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 def test_the_page_fits(width: int, scheme: str, tab: Tab) -> None:
@@ -633,7 +616,6 @@ def test_the_page_fits(width: int, scheme: str, tab: Tab) -> None:
     assert light == (scheme == "light")
 
 
-@pytest.mark.row("F17")
 def test_a_lost_server_is_told_and_found_again(browser: Any) -> None:
     server, address = start()
     tab = Tab(browser, address)

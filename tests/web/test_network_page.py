@@ -26,7 +26,7 @@ from tests.nets.test_evaluator import cpu_profile, plain, random_positions, trai
 from tests.web.test_in_a_browser import Tab
 
 NODE, PROGRAM = shutil.which("node") or "", Path(__file__).with_name("network_page.mjs")
-pytestmark = [pytest.mark.skipif(not NODE, reason="node is not installed"), pytest.mark.row("G7")]
+pytestmark = [pytest.mark.skipif(not NODE, reason="node is not installed")]
 BOTTLENECK = {
     "block": "bottleneck",
     "channels": 30,

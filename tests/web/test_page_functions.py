@@ -20,8 +20,6 @@ NODE = shutil.which("node") or ""
 pytestmark = pytest.mark.skipif(not NODE, reason="node is not installed")
 
 
-@pytest.mark.row("F17")
-@pytest.mark.row("F18")
 def test_the_functions_of_the_page_do_what_their_tests_say() -> None:
     done = subprocess.run(
         [NODE, "--test", str(HERE / "page_functions.test.mjs")],
@@ -33,7 +31,6 @@ def test_the_functions_of_the_page_do_what_their_tests_say() -> None:
     assert "# fail 0" in done.stdout
 
 
-@pytest.mark.row("F17")
 def test_the_page_has_the_rules_of_the_board() -> None:
     draw, games, expected = random.Random(5), [], []
     for size in (2, 3, 5, 7, 11):

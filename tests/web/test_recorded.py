@@ -56,7 +56,6 @@ def main_line_of(content: dict[str, Any]) -> list[str]:
         moves.append(content["nodes"][at]["move"])
 
 
-@pytest.mark.row("F18")
 def test_the_file_needs_no_other_and_holds_the_game(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,7 +128,6 @@ def test_the_end_and_the_variations_come_along() -> None:
     assert content["swap"]
 
 
-@pytest.mark.row("F18")
 def test_an_exact_review_tells_what_a_mistake_costs() -> None:
     """On 3x3, b2 wins; a1 after it loses nothing that was not lost;
     c1 gives the win away where b1 keeps it.
@@ -162,7 +160,6 @@ def test_a_swap_that_wins_is_the_best_answer() -> None:
     assert (found[0].best, found[0].value, found[0].cost) == (9, -1.0, 1.0)
 
 
-@pytest.mark.row("F18")
 def test_a_network_reviews_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_networks(monkeypatch, tmp_path / "networks", "small")
     monkeypatch.chdir(tmp_path)

@@ -57,7 +57,6 @@ def tab(browser: Any, file: Path) -> Iterator[Tab]:
     assert wrong == []
 
 
-@pytest.mark.row("F18")
 def test_keys_and_buttons_step_through_the_game(tab: Tab) -> None:
     tab.until_status("Black to move")
     assert tab.stones == []
@@ -74,7 +73,6 @@ def test_keys_and_buttons_step_through_the_game(tab: Tab) -> None:
     tab.until(lambda: tab.stones == [])
 
 
-@pytest.mark.row("F18")
 def test_names_facts_and_nothing_that_needs_a_server(tab: Tab) -> None:
     assert tab.text("#name-black") == EVIL
     assert tab.text("#name-white") == "Ben"
@@ -88,7 +86,6 @@ def test_names_facts_and_nothing_that_needs_a_server(tab: Tab) -> None:
     tab.until(lambda: tab.find("#help-dialog").is_displayed())
 
 
-@pytest.mark.row("F18")
 def test_the_review_shows_its_graph_and_its_mistakes_and_leads_to_them(tab: Tab) -> None:
     tab.until(lambda: len(tab.all("#mistakes li")) == 2)
     assert tab.text("#mistakes li").replace(" ", "") == "3.c1−65%betterb1"
@@ -99,7 +96,6 @@ def test_the_review_shows_its_graph_and_its_mistakes_and_leads_to_them(tab: Tab)
     tab.until(lambda: "c1 cost 65%; better was b1" in tab.text("#review-here"))
 
 
-@pytest.mark.row("F18")
 def test_variations_are_there_and_more_can_be_tried(tab: Tab) -> None:
     nodes = len(tab.all("#tree [data-node]"))
     assert nodes == 6
@@ -114,7 +110,6 @@ def test_variations_are_there_and_more_can_be_tried(tab: Tab) -> None:
     tab.until_status("to move")
 
 
-@pytest.mark.row("F18")
 def test_a_finger_steps_and_a_phone_shows_all(tab: Tab) -> None:
     look_like(tab.browser, PHONE, "dark")
     tab.browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})

@@ -17,7 +17,6 @@ NODE = shutil.which("node") or ""
 needs_node = pytest.mark.skipif(not NODE, reason="node is not installed")
 
 
-@pytest.mark.row("F17")
 def test_every_module_is_served_announced_and_part_of_the_one_script() -> None:
     server, script = client(), joined()
     page = server.get("/").text
@@ -44,7 +43,6 @@ def test_the_modules_can_be_joined(first: str) -> None:
 
 
 @needs_node
-@pytest.mark.row("F18")
 def test_the_one_script_does_what_the_modules_do() -> None:
     """The geometry, joined with what it imports,
     beside the module itself; and the whole script is well formed.

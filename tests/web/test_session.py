@@ -49,7 +49,6 @@ def test_hello_names_the_players_and_which_of_them_can_study(page: Page) -> None
     assert (hello["type"], hello["board"], hello["simulations"]) == ("hello", 3, 64)
 
 
-@pytest.mark.row("F17")
 def test_the_state_after_a_swap_and_after_the_end(page: Page) -> None:
     swapped = page.ask("position", position=game("a2", "swap-pieces", swap=True))
     assert (swapped["cells"], swapped["to_move"], swapped["may_swap"]) == (
@@ -67,7 +66,6 @@ def test_a_winning_chain_goes_from_edge_to_edge_around_corners(page: Page) -> No
     assert (white["winner"], white["chain"]) == ("white", ["a2", "b2", "c1"])
 
 
-@pytest.mark.row("F17")
 @pytest.mark.parametrize("player", ["rollouts", "two_distance", "random"])
 def test_a_player_plays_a_whole_game_against_itself(page: Page, player: str) -> None:
     position = game(swap=True)
@@ -89,7 +87,6 @@ def test_a_player_that_does_not_know_the_swap_swaps_a_lost_opening(page: Page) -
     assert (answer["move"], answer["value"] > 0) == ("swap-pieces", True)
 
 
-@pytest.mark.row("F18")
 def test_a_study_grows_until_its_simulations_are_used(page: Page) -> None:
     number = page.send("study", position=game("b2"), player="rollouts", simulations=3000)
     reports = page.receive(number)
@@ -104,7 +101,6 @@ def test_a_study_grows_until_its_simulations_are_used(page: Page) -> None:
     assert last["value"] < -0.5  # Black has the middle
 
 
-@pytest.mark.row("F17")
 def test_a_player_that_is_ready_moves_without_preparation(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +123,6 @@ def test_a_player_that_is_ready_moves_without_preparation(
     assert "there is no 'nobody'" in page.ask("ready", position=game(), player="nobody")["text"]
 
 
-@pytest.mark.row("F18")
 def test_a_study_yields_to_the_next_request_and_to_stop(page: Page) -> None:
     first = page.send("study", position=game(size=5), player="rollouts")
     assert page.socket.receive_json()["id"] == first
@@ -138,7 +133,6 @@ def test_a_study_yields_to_the_next_request_and_to_stop(page: Page) -> None:
     assert page.ends(2) == {second: "stopped", stop: "stopped"}
 
 
-@pytest.mark.row("F18")
 def test_the_stop_of_a_search_leaves_the_solver_at_work(page: Page) -> None:
     study = page.send("study", position=game(size=5), player="rollouts")
     assert page.socket.receive_json()["id"] == study
@@ -148,7 +142,6 @@ def test_the_stop_of_a_search_leaves_the_solver_at_work(page: Page) -> None:
     assert "work: " in page.ask("stop", work="all")["text"]
 
 
-@pytest.mark.row("F18")
 def test_an_opinion_and_a_map_of_openings(page: Page) -> None:
     look = page.ask("look", position=game("b2"), player="rollouts")
     assert sum(look["policy"].values()) == pytest.approx(1, abs=1e-5)
@@ -167,7 +160,6 @@ def test_an_opinion_and_a_map_of_openings(page: Page) -> None:
     assert 0 <= answer["doubt"] <= 1
 
 
-@pytest.mark.row("F18")
 @pytest.mark.parametrize("moves", ["", "a1", "b2 a1", "a1 b2 c1"])
 def test_the_verdict_is_that_of_the_solver(page: Page, moves: str) -> None:
     board = GameBoard(3, moves=moves)
@@ -179,7 +171,6 @@ def test_the_verdict_is_that_of_the_solver(page: Page, moves: str) -> None:
         assert cell in parse_moves(answer["must_play"], 3)
 
 
-@pytest.mark.row("F18")
 def test_a_verdict_comes_with_the_lines_of_its_connections(page: Page) -> None:
     """After b2 Black has a bridge to either edge."""
     links = page.ask("solve", position=game("b2", "a1"))["links"]
@@ -193,7 +184,6 @@ def test_a_verdict_comes_with_the_lines_of_its_connections(page: Page) -> None:
     assert {end for _, end, _ in semi["lines"]} >= {"left", "right"}
 
 
-@pytest.mark.row("F18")
 def test_a_review_finds_the_move_that_lost(page: Page) -> None:
     """Black, with the middle, has won 3x3 after b2 and a3,
     and gives it away by a1: only c2, b3 and c3 win.
@@ -210,7 +200,6 @@ def test_a_review_finds_the_move_that_lost(page: Page) -> None:
     assert answers[3]["best"] == "b3"
 
 
-@pytest.mark.row("F20")
 def test_the_solver_helps_a_player_where_it_is_asked_to() -> None:
     with opened(client(solver=True)) as page:
         answer = page.ask("move", position=game("b2", "a3"), player="rollouts", simulations=1)
@@ -228,7 +217,6 @@ def test_the_solver_helps_a_player_where_it_is_asked_to() -> None:
         )  # which wins, and so would be swapped
 
 
-@pytest.mark.row("F18")
 def test_an_adviser_without_the_swap_opens_fairly_and_finds_a_fair_opening_no_mistake() -> None:
     with opened(client(rollouts=64)) as page:
         values = page.ask("openings", position=game(), player="rollouts")["values"]
@@ -242,7 +230,6 @@ def test_an_adviser_without_the_swap_opens_fairly_and_finds_a_fair_opening_no_mi
             assert (answers[0]["best"], answers[0]["cost"]) == (fair, pytest.approx(cost))
 
 
-@pytest.mark.row("F17")
 def test_a_foreign_program_ends_with_its_page_and_holds_up_no_other(tmp_path: Path) -> None:
     """It thinks without an end; another page plays meanwhile."""
     program = tmp_path / "engine.py"
@@ -290,7 +277,6 @@ def test_games_are_read_and_written(page: Page) -> None:
     assert (back["black"], back["white"], back["moves"]) == ("Ann", "Bob", WON["moves"])
 
 
-@pytest.mark.row("F17")
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
@@ -328,7 +314,6 @@ def test_a_request_that_cannot_be_carried_out_gets_one_line(
     assert page.ask("position", position=game())["type"] == "position"  # and it goes on
 
 
-@pytest.mark.row("F17")
 def test_variations_are_read_and_written(page: Page) -> None:
     text = "(;GM[11]SZ[3];B[a1](;W[b2])(;W[swap-pieces];B[c1])(;W[a1]))"
     found = page.ask("read", text=text)
@@ -341,7 +326,6 @@ def test_variations_are_read_and_written(page: Page) -> None:
     assert page.ask("write", position=position, format="sgf")["text"].endswith(";B[a1];W[b2])\n")
 
 
-@pytest.mark.row("F18")
 def test_a_study_under_the_swap_rule_counts_the_swap(page: Page) -> None:
     """Random playouts never learned to swap:
     the middle is to be swapped, and so not to be opened with.

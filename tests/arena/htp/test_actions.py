@@ -285,7 +285,6 @@ def test_the_solver_s_commands_of_other_programs(
     )
 
 
-@pytest.mark.row("F20")
 @pytest.mark.parametrize("size", [3, 4])
 def test_with_the_solver_a_player_never_loses_what_is_won(size: int) -> None:
     """Whatever the other one plays: from every won opening, and, by the swap, from every other."""
@@ -302,7 +301,6 @@ def test_with_the_solver_a_player_never_loses_what_is_won(size: int) -> None:
         assert session.position.winner == -1
 
 
-@pytest.mark.row("F20")
 def test_with_the_solver_a_won_game_ends_on_larger_boards_too() -> None:
     """A chain of bridges with a gap that Black may close first;
     White plays beside it and into it.

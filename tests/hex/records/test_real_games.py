@@ -34,7 +34,6 @@ SWAPPED = {SWAP_SIDES: set(SIDES.split()), SWAP_PIECES: {"06_gm05.hks", "06_gm07
 
 
 @wolve
-@pytest.mark.row("D1")
 def test_the_games_of_wolve_are_counted_as_they_are_known() -> None:
     reasons: Counter[str] = Counter()
     endings: Counter[Ending] = Counter()
@@ -54,7 +53,6 @@ def test_the_games_of_wolve_are_counted_as_they_are_known() -> None:
 
 
 @olympiad
-@pytest.mark.row("D1")
 def test_the_games_of_the_olympiads_are_legal_each_with_its_swap() -> None:
     found: dict[int, set[str]] = {SWAP_SIDES: set(), SWAP_PIECES: set()}
     paths = sorted(path for path in OLYMPIAD.iterdir() if path.suffix in (".sgf", ".six"))

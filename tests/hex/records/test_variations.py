@@ -28,7 +28,6 @@ def lines_of(nodes: list[Variation], size: int) -> list[str]:
     return found
 
 
-@pytest.mark.row("F17")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -103,7 +102,6 @@ def main_of(nodes: list[Variation]) -> list[int]:
     return line
 
 
-@pytest.mark.row("F17")
 @given(nodes=trees())
 def test_a_tree_is_written_and_read(nodes: list[Variation]) -> None:
     main = main_of(nodes)

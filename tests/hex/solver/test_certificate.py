@@ -33,7 +33,6 @@ def certified(solver: ExactSolver, board: npt.NDArray[np.int8], to_move: int, pa
     return str(said["winner"])
 
 
-@pytest.mark.row("G2")
 @pytest.mark.parametrize(
     "size", [3, 4, 5, *(pytest.param(size, marks=pytest.mark.slow) for size in (6, 7))]
 )

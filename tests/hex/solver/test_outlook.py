@@ -33,7 +33,6 @@ def named(found: Outlook, size: int) -> set[tuple[str, str, str]]:
     return {(name(line.start), name(line.end), line.kind) for line in found.lines}
 
 
-@pytest.mark.row("F18")
 @pytest.mark.parametrize(
     ("size", "stones", "boards"), [(4, 4, 60), (5, 8, 60), (6, 11, 40), (8, 22, 25)]
 )
@@ -58,7 +57,6 @@ def test_no_single_cell_cuts_the_lines(size: int, stones: int, boards: int) -> N
     assert min(seen.values()) > 3, seen
 
 
-@pytest.mark.row("F18")
 def test_bridges_lead_from_stone_to_stone_and_to_the_edge() -> None:
     board = GameBoard(4, moves=parse_moves("c2 a1 b4", 4))
     found = outlooks(board.cells, 4)[BLACK]
@@ -76,7 +74,6 @@ def test_bridges_lead_from_stone_to_stone_and_to_the_edge() -> None:
     }
 
 
-@pytest.mark.row("F18")
 def test_a_template_is_drawn_by_its_ways_and_a_semi_after_its_key() -> None:
     """The ziggurat below a stone on the third row, and the middle of 3x3."""
     board = GameBoard(5, moves=parse_moves("c1 a1 c2 b1 c3", 5))

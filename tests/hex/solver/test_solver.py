@@ -90,7 +90,6 @@ def agrees(solver: ExactSolver, board: npt.NDArray[np.int8], player: int) -> boo
     )
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize(
     ("size", "count", "fewest"),
     [(2, 40, 0), (3, 150, 0), (4, 1000, 8), (5, 400, 16), (6, 150, 27), (7, 80, 40), (8, 60, 55)],
@@ -170,7 +169,6 @@ def test_where_passing_wins_every_move_wins_and_none_is_searched() -> None:
     assert solution.nodes == 1
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("size", [3, 4, 5, 6, pytest.param(7, marks=pytest.mark.slow)])
 def test_every_opening_has_its_published_value(size: int) -> None:
     """One solve of the empty board lists exactly the winning openings."""

@@ -34,13 +34,11 @@ def assert_equal(net: HexNet, size: int, batch: int = 6) -> None:
         np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
-@pytest.mark.row("F3")
 @pytest.mark.parametrize("size", range(2, 20))
 def test_every_board_size_equals_the_plain_network(size: int) -> None:
     assert_equal(trained_like(channels=16, blocks=[3]), size)
 
 
-@pytest.mark.row("F3")
 @pytest.mark.parametrize("tile", POINTS)
 @pytest.mark.parametrize("size", [5, 11])
 def test_every_tile_equals_the_plain_network(
@@ -50,7 +48,6 @@ def test_every_tile_equals_the_plain_network(
     assert_equal(trained_like(channels=16, blocks=[3]), size)
 
 
-@pytest.mark.row("F3")
 @pytest.mark.parametrize("size", [2, 5, 11])
 @pytest.mark.parametrize(
     "fields",
@@ -69,7 +66,6 @@ def test_every_network_equals_the_plain_one(fields: dict[str, Any], size: int) -
     assert_equal(trained_like(**fields), size)
 
 
-@pytest.mark.row("F3")
 def test_threads_and_neighbours_change_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bit for bit, in one slice of all as in slices of one position,
     whole or in groups, in any order.
@@ -91,7 +87,6 @@ def test_threads_and_neighbours_change_no_answer(monkeypatch: pytest.MonkeyPatch
     assert equal(1, forwards)
 
 
-@pytest.mark.row("F3")
 def test_refresh_takes_over_the_new_weights() -> None:
     evaluator = NetworkEvaluator(
         trained_like(), size=7, swap=True, batch=64, profile=cpu_profile("winograd")

@@ -10,7 +10,6 @@ from hexlit.nets.winograd.kernels import panels
 from hexlit.nets.winograd.vectors import LANES, POINTS, best_tile, transforms
 
 
-@pytest.mark.row("F3")
 @pytest.mark.parametrize("tile", [1, *POINTS])
 def test_the_matrices_give_a_correlation_exactly(tile: int) -> None:
     data, kernel, result = (np.array(rows, dtype=object) for rows in transforms(tile))

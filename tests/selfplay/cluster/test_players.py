@@ -21,8 +21,6 @@ from tests.cluster.fake_ray import FakeRay, stand_in
 from tests.selfplay.same_games import same
 from tests.selfplay.test_workers import PLACE, SETTINGS
 
-pytestmark = pytest.mark.row("E14")
-
 PARTS = 2
 
 

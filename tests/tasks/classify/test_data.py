@@ -137,7 +137,6 @@ def test_copies_are_dropped_and_counted_so_that_no_text_is_in_two_splits() -> No
     assert sorted(np.concatenate(list(splits.rows.values())).tolist()) == list(range(120))
 
 
-@pytest.mark.row("B7")
 def test_a_subset_is_seeded_by_class_and_apart_from_validation() -> None:
     texts = made(100)
     whole, part, again = (
@@ -205,7 +204,6 @@ def test_seed_and_epoch_alone_decide_the_batches() -> None:
     assert drawn(seed=1) != first
 
 
-@pytest.mark.row("B11")
 def test_batches_by_length_fill_up_far_less_than_random_ones_and_those_less_than_the_maximum() -> (
     None
 ):
@@ -219,7 +217,6 @@ def test_batches_by_length_fill_up_far_less_than_random_ones_and_those_less_than
     assert filled(drawn()) < 0.6 * filled(random) < 0.6 * 1003 * 199
 
 
-@pytest.mark.row("B11")
 def test_a_batch_is_filled_up_to_its_longest_text() -> None:
     texts = [np.array(tokens, np.int32) for tokens in ([5, 6], [7], [8, 9, 4])]
     data = PaddedTexts(texts, np.array([1, 0, 1]), pad=0)
@@ -235,7 +232,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save(*sentences(40), tmp_path_factory.mktemp("texts") / "t.jsonl")
 
 
-@pytest.mark.row("A5")
 def test_loading_processes_live_on_between_epochs(path: Path) -> None:
     """`accelerator.persistent_workers`:
     the same processes serve both epochs, with other batches in each.

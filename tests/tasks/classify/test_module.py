@@ -158,7 +158,6 @@ def test_an_encoder_that_is_not_there_is_one_line_with_the_way_out(
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.row("C4")
 @pytest.mark.parametrize("kind", ["mean", "transformer"])
 def test_batches_of_any_length_share_a_compiled_network(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -325,7 +325,6 @@ def rows_of(data: ForecastDataModule, split: str) -> set[tuple[int, int]]:
     }
 
 
-@pytest.mark.row("F8")
 def test_no_row_is_in_windows_of_two_splits_and_time_only_runs_forward(gaps: Path) -> None:
     data = make_data(gaps, max_gap=9)
     rows = [rows_of(data, split) for split in SPLITS]
@@ -334,7 +333,6 @@ def test_no_row_is_in_windows_of_two_splits_and_time_only_runs_forward(gaps: Pat
         assert max(step for _, step in rows[earlier]) < min(step for _, step in rows[later])
 
 
-@pytest.mark.row("F8")
 def test_nothing_after_the_training_rows_changes_a_training_batch_or_the_scaling(
     gaps: Path, tmp_path: Path
 ) -> None:
@@ -392,7 +390,6 @@ def test_an_epoch_shows_training_windows_in_whole_batches_each_at_most_once(path
     assert set(found) <= every
 
 
-@pytest.mark.row("A25")
 def test_each_epoch_has_an_order_of_its_own_which_comes_again(path: Path) -> None:
     """A resumed run continues with the same batches."""
     first = drawn(make_data(path).train_dataloader())

@@ -54,7 +54,6 @@ def find(
     return found
 
 
-@pytest.mark.row("F8")
 def test_the_table_has_every_forecaster_target_and_horizon_on_the_same_windows(path: Path) -> None:
     data = make_data(path, targets=["temp", "wind"], features=[], horizons=[1, 3])
     rows = error_table(make_net(data), data)
@@ -120,7 +119,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ForecastMod
     return folder / "net.ckpt", module, data
 
 
-@pytest.mark.row("F9")
 def test_forecasts_are_those_of_the_network_at_the_end_of_each_series(
     trained: Any, tmp_path: Path
 ) -> None:
@@ -158,7 +156,6 @@ def test_a_file_that_cannot_be_forecast_is_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.row("F9")
 def test_forecasts_are_written_whole_as_csv_or_parquet(trained: Any, tmp_path: Path) -> None:
     source = save(hourly(50), tmp_path / "t.csv")
     forecasts = forecast_file(trained[0], source)

@@ -193,7 +193,6 @@ def test_every_network_learns_a_daily_wave_far_better_than_persistence(
     assert found["r2"] > 0.8
 
 
-@pytest.mark.row("F8")
 def test_validation_logs_errors_in_units_over_all_windows_and_skill_over_the_same(
     path: Path,
 ) -> None:

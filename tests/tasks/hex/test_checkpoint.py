@@ -25,14 +25,12 @@ from tests.nets.test_evaluator import plain, random_positions, trained_like
 from tests.tasks.hex.stand_ins import put_networks
 
 
-@pytest.mark.row("F20")
 def test_the_network_that_fits_the_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_networks(monkeypatch, tmp_path, "small", "large")
     assert [fitting_network(size) for size in (2, 7)] == ["hexlit:small"] * 2
     assert [fitting_network(size) for size in (8, 13, 14, 19)] == ["hexlit:large"] * 4
 
 
-@pytest.mark.row("F20")
 def test_a_name_stands_wherever_a_checkpoint_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,7 +47,6 @@ def test_names_are_asked_for_without_torch() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-@pytest.mark.row("F20")
 @pytest.mark.parametrize("name", packaged_networks())
 def test_a_packaged_network_loads_and_is_stored_in_float16(name: str) -> None:
     load_network(name)
@@ -58,12 +55,10 @@ def test_a_packaged_network_loads_and_is_stored_in_float16(name: str) -> None:
     assert kinds - {"I64"} == {"F16"}  # I64: counters of batch norm
 
 
-@pytest.mark.row("F20")
 def test_the_package_holds_the_networks_that_it_promises() -> None:
     assert set(packaged_networks()) == {"hexlit:small", "hexlit:large"}
 
 
-@pytest.mark.row("F20")
 @pytest.mark.parametrize(
     "fields",
     [
@@ -98,7 +93,6 @@ def test_one_onnx_file_answers_as_the_network_on_every_board(
     assert "the swap" in inputs_file(path).read_text()
 
 
-@pytest.mark.row("F20")
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 0.0), ("float16", 0.01)])
 def test_a_network_in_safetensors_is_the_same_network(
     tmp_path: Path, dtype: str, tolerance: float

@@ -61,7 +61,6 @@ def held_out(data: GamesDataModule) -> tuple[list[GameRecord], list[GameRecord]]
     return train, [RECORDS[game] for game in sorted(games)]
 
 
-@pytest.mark.row("D1")
 def test_an_epoch_shows_every_training_position_once_turned_or_not_and_none_of_the_others(
     store: Path,
 ) -> None:
@@ -78,7 +77,6 @@ def test_an_epoch_shows_every_training_position_once_turned_or_not_and_none_of_t
     assert 0.3 < sum(one in as_played for one in found) / len(found) < 0.7
 
 
-@pytest.mark.row("A25")
 def test_each_epoch_has_an_order_of_its_own_which_comes_again(store: Path) -> None:
     """A resumed run continues with the same batches."""
     first = positions(data_of(store).train_dataloader())
@@ -98,8 +96,6 @@ def test_validation_is_whole_in_order_and_not_turned(store: Path) -> None:
     assert sizes[-1] == len(in_order) % 50
 
 
-@pytest.mark.row("D5")
-@pytest.mark.row("A9")
 def test_processes_that_load_change_nothing(store: Path) -> None:
     """Each maps the arrays for itself."""
     found = {
@@ -108,7 +104,6 @@ def test_processes_that_load_change_nothing(store: Path) -> None:
     assert found[0] == found[2]
 
 
-@pytest.mark.row("D5")
 def test_trials_that_differ_in_their_seed_share_the_validation_games(store: Path) -> None:
     kept = [data_of(store, seed=seed).validation.rows.tolist() for seed in (1, 2)]
     assert kept[0] == kept[1]
@@ -129,7 +124,6 @@ def test_a_resumed_run_validates_on_the_games_held_out_from_its_start(
         data_of(store, **settings).load_state_dict(saved)
 
 
-@pytest.mark.row("D1")
 def test_every_game_of_a_store_is_used_or_left_out_and_the_line_says_why(tmp_path: Path) -> None:
     data = data_of(save(tmp_path / "store", [*random_games(40, 4), *random_games(60, 5)]))
     line, mostly = data.account()

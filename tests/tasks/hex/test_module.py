@@ -135,7 +135,6 @@ def test_illegal_actions_add_nothing_to_loss_or_gradient(swap: bool) -> None:
     assert (logits.grad[:, :16][taken[:, :16] == 0] != 0).any()
 
 
-@pytest.mark.row("A6")
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
 def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(
@@ -160,8 +159,6 @@ def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(
     assert after["value_loss"] < before["value_loss"]
 
 
-@pytest.mark.row("A24")
-@pytest.mark.row("A25")
 def test_dropout_draws_depend_on_seed_and_epoch_only() -> None:
     """A run resumed at epoch 2 repeats the draws that the uninterrupted run has there."""
 
@@ -186,7 +183,6 @@ def test_dropout_draws_depend_on_seed_and_epoch_only() -> None:
     assert draws([2, 3]) == uninterrupted[2:]
 
 
-@pytest.mark.row("E17")
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_checkpoint_gives_the_same_network_without_pickle(swap: bool, tmp_path: Path) -> None:
     net = NetConfig(
@@ -217,7 +213,6 @@ def test_a_checkpoint_gives_the_same_network_without_pickle(swap: bool, tmp_path
     )  # which is laid out in another way, and rounds in another order
 
 
-@pytest.mark.row("A24")
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_training_goes_on_with_other_kernels_and_another_memory_layout(
     optimizer: str, tmp_path: Path
@@ -296,7 +291,6 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
     assert 0 <= found["value_calibration_error"] <= 1
 
 
-@pytest.mark.row("B6")
 def test_validation_changes_no_weight_and_no_statistic() -> None:
     module = make_module(net=NetConfig(channels=8, blocks=[1], dropout=0.5))
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}

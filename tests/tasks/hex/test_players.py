@@ -61,8 +61,6 @@ def cards(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 CAP = "accelerator.memory_cap=8"
 
 
-@pytest.mark.row("E13")
-@pytest.mark.row("F2")
 @pytest.mark.parametrize(
     ("device", "overrides", "devices", "threads", "caps"),
     [
@@ -109,7 +107,6 @@ def test_the_device_decides_how_many_processes_play_and_where(
     }
 
 
-@pytest.mark.row("F22")
 @pytest.mark.parametrize("rank", [0, 1])
 def test_every_rank_plays_on_the_card_that_it_trains_on(
     rank: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,7 +162,6 @@ def with_any_host(workplace: PlayerSettings, workers: int) -> SelfPlayer:
     return WorkerPool(place, workers) if workers else LocalPlayer(place)
 
 
-@pytest.mark.row("E13")
 @pytest.mark.parametrize(
     ("overrides", "least"),
     [
@@ -206,7 +202,6 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
         run.data.close()
 
 
-@pytest.mark.row("G4")
 def test_a_smaller_board_is_left_after_its_epochs(tmp_path: Path) -> None:
     smaller = "selfplay.smaller_boards=[2]", "selfplay.smaller_epochs=2"
     run = session(tmp_path, *smaller, "selfplay.workers=0")
@@ -219,8 +214,6 @@ def test_a_smaller_board_is_left_after_its_epochs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.row("E14")
-@pytest.mark.row("G4")
 def test_games_on_smaller_boards_are_the_same_on_ray(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,7 +241,6 @@ def test_games_on_smaller_boards_are_the_same_on_ray(
     assert played[0] == played[1]
 
 
-@pytest.mark.row("E13")
 def test_the_games_of_the_next_epoch_are_played_while_the_network_trains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,7 +84,6 @@ def networks_met(actors: list[SelfPlay], positions: int) -> Counter[int]:
     return met
 
 
-@pytest.mark.row("F2")
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_steps_and_learning_rate_are_the_same_on_every_device(
     experiment: str, monkeypatch: pytest.MonkeyPatch
@@ -99,7 +98,6 @@ def test_steps_and_learning_rate_are_the_same_on_every_device(
     assert found["cuda"] == found["mps"] == found["cpu"]
 
 
-@pytest.mark.row("F2")
 @pytest.mark.parametrize("workers", [None, 0, 3])
 def test_games_meet_as_many_networks_on_every_device(
     workers: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
