@@ -102,6 +102,7 @@ def trial_failure(device: torch.device) -> str:
     try:
         product = (left.to(device) @ right.to(device)).cpu()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        return " ".join(str(error).split())[:200] or type(error).__name__
+        reason = " ".join(str(error).split())
+        return reason[:200] or type(error).__name__
     difference = (product - left @ right).abs().max().item()
     return "" if difference < 1e-3 else f"its product differs from the CPU's by {difference:.3g}"

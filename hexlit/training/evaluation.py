@@ -134,7 +134,8 @@ class StopAtTarget:
         A missing figure misses its threshold.
         """
         self.figures = {name: float(figures.get(name, math.nan)) for name in self.least}
-        reached = all(self.figures[name] >= least for name, least in self.least.items())
+        missed = [name for name, least in self.least.items() if not self.figures[name] >= least]
+        reached = not missed
         self.running = self.running + 1 if reached else 0
         if self.proved_after is None and self.running >= self.evaluations:
             self.proved_after = epochs

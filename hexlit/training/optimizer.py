@@ -260,8 +260,10 @@ def rounded_to_bf16(x: Tensor, generator: torch.Generator | None = None) -> Tens
     """
     # bfloat16 is the upper half of float32: noise in the lower half carries as often as the lower
     # half is large.
-    noise = torch.empty_like(x, dtype=torch.int32).random_(0, 2**16, generator=generator)
-    rounded = ((x.view(torch.int32) + noise) & -(2**16)).view(torch.float32)
+    noise = torch.empty_like(x, dtype=torch.int32)
+    noise.random_(0, 2**16, generator=generator)
+    upper_half = (x.view(torch.int32) + noise) & -(2**16)
+    rounded = upper_half.view(torch.float32)
     return torch.where(x.isfinite(), rounded, x).to(torch.bfloat16)
 
 

@@ -127,7 +127,8 @@ class BrowserPlayers:
 
     def _make(self, name: str, size: int) -> Thinker:
         make_evaluator, knows_swap = self._roster.judge(name, size)
-        search = self._roster.offer(name).search or self._roster.search
+        offer = self._roster.offer(name)
+        search = offer.search or self._roster.search
         return Thinker(search, make_evaluator, knows_swap=knows_swap, tree_bytes=self._tree_bytes)
 
     def player(self, name: str, size: int, *, swap: bool) -> Player:

@@ -21,7 +21,6 @@ from tests.training.test_evaluation import Display
 from tests.training.test_module import Regression, batches
 from tests.training.trainers import as_they_are, quiet_trainer
 
-pytestmark = []
 State = dict[str, Tensor]
 
 

@@ -251,11 +251,14 @@ def begins(game: RecordedGame) -> int:
 def _setup_in_turns(game: RecordedGame) -> list[RecordedMove]:
     black = [move for move in game.setup if move.colour == BLACK]
     white = [move for move in game.setup if move.colour == WHITE]
-    own, other = (black, white) if begins(game) == BLACK else (white, black)
-    if len(own) - len(other) not in (0, 1):
-        message = f"{len(black)} black and {len(white)} white stones are set up, which no moves in turn give"
-        raise _error(game, "setup", message)
-    return [(own, other)[number % 2][number // 2] for number in range(len(game.setup))]
+    first, second = (black, white) if begins(game) == BLACK else (white, black)
+    if len(first) - len(second) not in (0, 1):
+        stones = f"{len(black)} black and {len(white)} white stones"
+        raise _error(game, "setup", f"{stones} are set up, which no moves in turn give")
+    moves = list(game.setup)
+    moves[::2] = first
+    moves[1::2] = second
+    return moves
 
 
 def _error(game: RecordedGame, reason: str, said: str) -> RecordError:

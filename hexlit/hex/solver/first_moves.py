@@ -167,8 +167,10 @@ class FirstMoves:
             raise UsageError(f"without {MAP} nothing says for which board {PROOFS} is")
 
     def _load_map(self, kept: dict[str, Any]) -> None:
-        values = [_VALUES[letter] for letter in kept["openings"].replace("/", "")]
-        self.nodes, self.seconds = int(kept["nodes"]), float(kept["seconds"])
+        letters = kept["openings"].replace("/", "")
+        values = [_VALUES[letter] for letter in letters]
+        self.nodes = int(kept["nodes"])
+        self.seconds = float(kept["seconds"])
         if kept["board"] != self.solver.size or len(values) != self.values.size:
             raise UsageError(f"a board of {kept['board']}, not of {self.solver.size}")
         self.values[:] = values

@@ -218,7 +218,8 @@ class ExactSolver(Guarded):
         A move that the refutation of another one refutes has cost nothing.
         """
         costs = np.zeros(cells.size, np.int64)
-        for move, _, cost in self.known_moves(*self._frame(cells, to_move), WON):
+        own, opp = self._frame(cells, to_move)
+        for move, _, cost in self.known_moves(own, opp, WON):
             costs[self._cell(move, to_move)] = cost
         return costs
 
@@ -371,12 +372,15 @@ class ExactSolver(Guarded):
         """The moves after which the other side is known to be in `state`,
         uint64 `[n, 3]`; see `proof.known_moves`.
         """
-        found = np.zeros((STRIDE * STRIDE, 3), np.uint64)
         work = self._works[0]
-        return found[: known_moves(own, opp, work.edges.board & ~(own | opp), state, work, found)]
+        empty = work.edges.board & ~(own | opp)
+        moves = np.zeros((STRIDE * STRIDE, 3), np.uint64)
+        count = known_moves(own, opp, empty, state, work, moves)
+        return moves[:count]
 
     def _grow(self, table: ProofTable, rows: int) -> None:
         """Go on with a table larger than `rows` that knows what `table` does."""
-        larger = new_table(min(max(rows, _FIRST_ROWS) * _TABLE_GROWTH // 4 * 4, self._most_rows))
+        wanted = max(rows, _FIRST_ROWS) * _TABLE_GROWTH // 4 * 4
+        larger = new_table(min(wanted, self._most_rows))
         copy(table, larger)
         self._works = [work._replace(table=larger) for work in self._works]

@@ -116,7 +116,9 @@ class Claims:
     ) -> int:
         """The OR of answers; stones `around` make cells dead."""
         cells, parts = zip(*answers, strict=True)
-        one, other = map(_union, zip(*map(self._ends, parts), strict=True))
+        ends = [self._ends(part) for part in parts]
+        one = _union(first for first, _ in ends)
+        other = _union(second for _, second in ends)
         return self.add(StrategyClaim(OR, parts, cells, around, one, other, kills))
 
     def connect(self, own: int, empty: int) -> tuple[int, int, int]:
@@ -283,7 +285,8 @@ class Claims:
     def _connect(
         self, own: int, empty: int, one: int, other: int
     ) -> tuple[int, np.uint64, np.uint64, np.uint64]:
-        top, bottom = (np.uint64(end & CELLS | self._row(end)) for end in (one, other))
+        top = np.uint64(one & CELLS | self._row(one))
+        bottom = np.uint64(other & CELLS | self._row(other))
         return connect(np.uint64(own), np.uint64(empty), top, bottom, True, self._room)
 
 

@@ -392,6 +392,8 @@ class ClassifyModule(SupervisedModule):
 
     def example_batch(self, count: int) -> TextBatch:
         """Texts of padding, with the longest readable length."""
-        tokens = torch.full((count, self.tokens.max_length), self.tokens.pad, device=self.device)
+        shape = count, self.tokens.max_length
+        tokens = torch.full(shape, self.tokens.pad, device=self.device)
+        mask = torch.ones_like(tokens, dtype=torch.bool)
         nothing = torch.zeros(count, dtype=torch.long, device=self.device)
-        return TextBatch(tokens, torch.ones_like(tokens, dtype=torch.bool), nothing, nothing)
+        return TextBatch(tokens, mask, nothing, nothing)

@@ -51,13 +51,15 @@ class ClassifyTask(SupervisedTask):
     """The hyperparameters of the run to continue."""
 
     def set_up(self, session: Session) -> None:
-        self.session, profile = session, session.profile
+        self.session = session
+        profile = session.profile
         self.console.print(LOADING.format(profile, profile.device.type.upper()), highlight=False)
         self.data = ClassifyDataModule(self.config.data, seed=self.config.seed, profile=profile)
         net, tokens = self._network()
         self.data.use_tokens(tokens)
         example = torch.zeros(1, self.data.mean_length, dtype=torch.long)
-        self._flops = forward_flops(net, example, torch.ones_like(example, dtype=torch.bool))
+        mask = torch.ones_like(example, dtype=torch.bool)
+        self._flops = forward_flops(net, example, mask)
         self.module = ClassifyModule(net, self.config, tokens, self.data.classes, profile)
 
     def _network(self) -> tuple[TextNet, TextTokens]:
