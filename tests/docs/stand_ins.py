@@ -86,7 +86,15 @@ PLAYS = [
     "selfplay.positions=40",
     "selfplay.games=8",
 ]
-SMALL_HEX = ["board=3", *LEARNS, *PLAYS, "selfplay.workers=0", "data.window=100"]
+SMALL_HEX = [
+    "board=3",
+    *LEARNS,
+    *PLAYS,
+    "selfplay.workers=0",
+    "selfplay.smaller_boards=[]",
+    "data.window=100",
+    "data.replay_epochs=0",
+]
 MEASURES = [
     "repeats=2",
     "seconds=0.01",
@@ -140,6 +148,10 @@ COMMANDS: list[Whole] = [
         r"train .*best=.* data\.max_length=.*",
         CLASSIFY[2:],
         words=[(r"(\+?best)=.*", r"\1={sweep_of_texts}")],
+    ),
+    Whole(
+        r"train experiment=\w+ init_from=.*",
+        [*SMALL_HEX, *EVALUATES, "board=5"],
     ),
     Whole(r"train .*(data=games|data\.path=|init_from=).*", [*RECORDED, *LEARNS]),
     Whole(r"train --multirun .*sweep=(experiments|supervised).*", [*RECORDED, *LEARNS, *TRIALS]),
