@@ -29,20 +29,16 @@ class PoolConfig(Settings, section="evaluation.pool"):
 
 
 @dataclass
-class ProofConfig(Settings, section="evaluation.proof"):
-    """The end of a run by proven strength, measured on other positions than its final figures.
+class StrengthTargetConfig(Settings, section="evaluation.target"):
+    """The strength that ends a run, measured on other positions than its final figures.
 
     The openings are the same in both, because a board has no others. Nothing is trained on either.
     """
 
     enabled: bool = False
-    """Whether a run ends once its strength is proven;
-    only on boards with solved openings, 3 to 8.
-    """
+    """Whether a run ends at the target; only on boards with solved openings, 3 to 8."""
     evaluations: int = number(2, "[1, inf)")
-    """Evaluations in a row that have to reach all limits below;
-    the search has to judge every opening right, too.
-    """
+    """Evaluations in a row that have to reach both shares below and judge every opening right."""
     search_optimality: float = number(0.99, "[0, 1]")
     """Least share of won positions that the searched move keeps won."""
     policy_optimality: float = number(0.95, "[0, 1]")
@@ -59,7 +55,7 @@ class EvaluationConfig(Settings, section="evaluation"):
     """Random won positions for the final figures."""
     quick_positions: int = number(200, "[1, inf)")
     """Other ones, drawn with `seed` + 1, that are judged during the run. With
-    `evaluation.proof.enabled` a fifth of them, until their figures come near the proof.
+    `evaluation.target.enabled` a fifth of them, until their figures come near it.
     """
     game_positions: int = number(300, "[12, inf)")
     """Positions from games, won and lost, for the value's calibration and a second optimality."""
@@ -77,7 +73,7 @@ class EvaluationConfig(Settings, section="evaluation"):
     seed: int = number(2026, "[0, inf)")
     """Seed of the positions and openings, independent of that of training."""
     pool: PoolConfig = field(default_factory=PoolConfig)
-    proof: ProofConfig = field(default_factory=ProofConfig)
+    target: StrengthTargetConfig = field(default_factory=StrengthTargetConfig)
 
 
 @dataclass

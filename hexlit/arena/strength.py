@@ -32,12 +32,10 @@ MATCH_PAIRS = 16
 """Openings of the match against rollouts on boards without solved positions, each played twice."""
 
 FIRST_SHARE = 5
-"""A measurement that may prove a network begins with a fifth of its positions."""
+"""A measurement that may reach the target begins with a fifth of its positions."""
 
 NEAR = 0.05
-"""It goes on with all of them where the figures
-of the fifth are at most this distant from the proof.
-"""
+"""It goes on with all of them where the figures of the fifth are this near to the target."""
 
 SHOWN_MISTAKES = 12
 """A final measurement lists at most this many positions with a win given away."""
@@ -49,19 +47,19 @@ Figures = dict[str, Any]
 """Numbers by name, and maps of openings and positions, in plain values."""
 
 
-def proof_of(config: EvaluationConfig, size: int) -> dict[str, float] | None:
-    """The least figures of `Strength.measure` that prove a network on boards of `size`; None
-    without such a proof.
+def target_of(config: EvaluationConfig, size: int) -> dict[str, float] | None:
+    """The least figures of `Strength.measure` that end a run on boards of `size`; None without a
+    target.
 
     There is none if it is not asked for, if strength is not measured, or if the openings are not
     solved.
     """
-    proof = config.proof
-    if not proof.enabled or not config.every_epochs or size not in SOLVED_SIZES:
+    target = config.target
+    if not target.enabled or not config.every_epochs or size not in SOLVED_SIZES:
         return None
     least = {
-        "search_optimality": proof.search_optimality,
-        "policy_optimality": proof.policy_optimality,
+        "search_optimality": target.search_optimality,
+        "policy_optimality": target.policy_optimality,
     }
     return {"openings_right": float(size**2)} | least
 
@@ -154,8 +152,8 @@ class Strength:
         `rollouts_share`, or of n openings and won positions, k of them judged right and kept won,
         (k + 1) / (n + 2), Laplace's rule of succession, so that few positions do not win by luck.
 
-        Where figures may prove the network, a measurement that is not final takes a fifth of its
-        positions until its figures come near the proof. `positions` is their number.
+        Where a target is set, a measurement that is not final takes a fifth of its positions until
+        its figures come near the target. `positions` is their number.
 
         With `config.perfect_pairs`: `elo_to_perfect`, the rating of the search by games against
         perfect play, which has 0, and `elo_interval`, the ends of its 95% interval.
@@ -180,7 +178,7 @@ class Strength:
             )
             figures = {"elo_to_perfect": rating.elo, "elo_interval": [rating.low, rating.high]}
         whole = self._random_positions(final)
-        least = proof_of(self.config, self.size)
+        least = target_of(self.config, self.size)
         if least is not None and not final:
             first = whole.only(slice(len(whole) // FIRST_SHARE))
             figures |= self._judge(searcher, policy, first, final)

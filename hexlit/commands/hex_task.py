@@ -6,7 +6,7 @@ from rich.console import Console
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
-from hexlit.arena.strength import Strength, evaluation_batch, proof_of
+from hexlit.arena.strength import Strength, evaluation_batch, target_of
 from hexlit.files import cache_folder
 from hexlit.hex.openings import SOLVED
 from hexlit.tasks.hex.config import HexTrainConfig
@@ -21,7 +21,7 @@ def make(config: HexTrainConfig, console: Console, warmup: HexWarmup) -> HexTask
     """
     if config.evaluation.every_epochs and ranks().writes:
         warmup.compile_later(evaluation_kernels(config))
-    least = proof_of(config.evaluation, config.board)
+    least = target_of(config.evaluation, config.board)
     return HexTask(config, console, warmup, partial(_make_strength, config), least)
 
 

@@ -90,7 +90,7 @@ def train_task(
 
 TRAINS_ON = {
     "epochs": "A larger trainer.max_epochs trains on.",
-    "proved": "evaluation.proof.enabled=false trains on.",
+    "target": "evaluation.target.enabled=false trains on.",
     "stopped": "Other settings of callbacks train on.",
 }
 """Reason for the end of a run -> what continues it; for others it is their setting."""
@@ -102,7 +102,7 @@ def ended_line(summary: Mapping[str, Any], why: str, settings: RunConfig) -> str
     """
     epochs = summary["epochs"]
     most = settings.trainer.max_epochs
-    reasons = {"proved": "it was proved", "stopped": "a callback ended it"}
+    reasons = {"target": "it reached its target", "stopped": "a callback ended it"}
     ended = f"This run has done all its {epochs} epochs"
     if why != "epochs":
         ended = f"This run has ended after {epochs} of {most} epochs ({reasons.get(why, f'{why} ended it')})"

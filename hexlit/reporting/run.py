@@ -169,34 +169,32 @@ def ending_lines(
     """One sentence on the end of a run, and one with `command` if there is more to do.
 
     Args:
-        ending: `why`, `epochs` (done), `asked` (epochs) and `proof` (None, or `least`, `figures`,
-            `evaluations`, `running`, `proved_after`).
+        ending: `why`, `epochs` (done), `asked` (epochs) and `target` (None, or `least`, `figures`,
+            `evaluations`, `running`, `reached_after`).
         strength: the latest figures; `measured_after` epochs, where it is known.
         command: the command that continues the run.
     """
-    why, done, asked, proof = (ending.get(name) for name in ("why", "epochs", "asked", "proof"))
-    if why == "proved" and proof is not None:
+    why, done, asked, target = (ending.get(name) for name in ("why", "epochs", "asked", "target"))
+    if why == "target" and target is not None:
         return [
-            f"Proved after {_epochs(done)} of at most {asked}: {_proof(proof['figures'], proof)}."
+            f"Target reached after {_epochs(done)} of at most {asked}: {_at_target(target['figures'], target)}."
         ]
     after = strength.get("measured_after")
     reached = _figures(strength) or "nothing measured yet"
     reached += (
         f", measured after {_epochs(after)}" if isinstance(after, int) and after != done else ""
     )
-    wanted = unproved = ""
-    if proof is not None:
-        running = f"; so far in {proof['running']}" if proof["running"] else ""
-        wanted, unproved = (
-            f" (wanted: {_proof(proof['least'], proof)}{running})",
-            ", before it was proved",
-        )
+    wanted = before_target = ""
+    if target is not None:
+        running = f"; so far in {target['running']}" if target["running"] else ""
+        wanted = f" (target: {_at_target(target['least'], target)}{running})"
+        before_target = ", before its target"
     if why == "epochs":
         epochs = "the one epoch" if done == 1 else f"all {done} epochs"
-        return [f"Not proved in {epochs}: {reached}{wanted}."] if wanted else []
+        return [f"Target not reached in {epochs}: {reached}{wanted}."] if wanted else []
     subject = f"The run was {why}" if why in ("stopped", "interrupted") else f"{why} ended the run"
     wanted *= why != "stopped"
-    lines = [f"{subject} after {done} of {_epochs(asked)}{unproved}: {reached}{wanted}."]
+    lines = [f"{subject} after {done} of {_epochs(asked)}{before_target}: {reached}{wanted}."]
     goes_on = command is not None and why not in ("stopped", "trainer.patience")
     return lines + [f"To continue to its end: {command}"] * goes_on
 
@@ -207,17 +205,16 @@ def _figures(figures: Mapping[str, object]) -> str:
     )
 
 
-def _proof(figures: Mapping[str, float], proof: Mapping[str, Any]) -> str:
-    """The figures of a proof, openings as whole numbers beside their total,
-    and the number of its evaluations.
-    """
-    if (openings := proof["least"].get("openings_right")) is not None:
+def _at_target(figures: Mapping[str, float], target: Mapping[str, Any]) -> str:
+    """The figures of a target, with the number of all openings, and its evaluations in a row."""
+    openings = target["least"].get("openings_right")
+    if openings is not None:
         figures = {
             **figures,
             "openings": int(openings),
             "openings_right": int(figures["openings_right"]),
         }
-    count = proof["evaluations"]
+    count = target["evaluations"]
     return f"{_figures(figures)}, " + (
         "in one evaluation" if count == 1 else f"in {count} evaluations in a row"
     )

@@ -119,17 +119,17 @@ class StopAtTarget:
     least: Mapping[str, float]
     """Smallest value of each figure that counts."""
     evaluations: int
-    """Measurements in a row that prove the aim."""
+    """Measurements in a row that the target needs."""
     running: int = 0
     """Present number of measurements in a row that have reached it."""
     figures: Mapping[str, float] = field(default_factory=dict)
     """The figures of the latest measurement, those of `least` only."""
-    proved_after: int | None = None
-    """Epochs done when the aim was proved; None before."""
+    reached_after: int | None = None
+    """Epochs done when the target was reached; None before."""
 
     def judge(self, epochs: int, figures: Mapping[str, Any]) -> bool:
-        """Take the measurement after `epochs` epochs; returns whether the aim is proved, which then
-        stays so.
+        """Take the measurement after `epochs` epochs; returns whether the target is reached, which
+        then stays so.
 
         A missing figure misses its threshold.
         """
@@ -137,18 +137,18 @@ class StopAtTarget:
         missed = [name for name, least in self.least.items() if not self.figures[name] >= least]
         reached = not missed
         self.running = self.running + 1 if reached else 0
-        if self.proved_after is None and self.running >= self.evaluations:
-            self.proved_after = epochs
-        return self.proved_after is not None
+        if self.reached_after is None and self.running >= self.evaluations:
+            self.reached_after = epochs
+        return self.reached_after is not None
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue the count of `asdict`;
         it starts again if the checkpoint has other thresholds.
         """
         if (state["least"], state["evaluations"]) == (self.least, self.evaluations):
-            self.running, self.proved_after, self.figures = (
+            self.running, self.reached_after, self.figures = (
                 state["running"],
-                state["proved_after"],
+                state["reached_after"],
                 state["figures"],
             )
 
@@ -199,8 +199,8 @@ class EvaluationPhase(L.Callback):
             self.target.load_state_dict(target)
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop a resumed run that had already proved itself."""
-        trainer.should_stop |= self.target is not None and self.target.proved_after is not None
+        """Stop a resumed run that had already reached its target."""
+        trainer.should_stop |= self.target is not None and self.target.reached_after is not None
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Measure, when a measurement is due."""
@@ -413,24 +413,24 @@ def ending_of(
     interrupted_after: int | None = None,
 ) -> dict[str, Any]:
     """Entries for `summary.json`: the reason `why`, the `epochs` done, the number `asked`, and the
-    state of the proof.
+    state of the target.
 
-    `why` is `interrupted`, `proved`, `epochs`, the setting of a budget, `trainer.patience`, or
+    `why` is `interrupted`, `target`, `epochs`, the setting of a budget, `trainer.patience`, or
     `stopped` by another callback, such as a pruner. `interrupted_after` is the number of epochs in
     the checkpoint that an interrupted run had begun with.
     """
     epochs = int(trainer.current_epoch)
     if interrupted_after is not None:
         why, epochs = "interrupted", max(epochs, interrupted_after)
-    elif target is not None and target.proved_after is not None:
-        why = "proved"
+    elif target is not None and target.reached_after is not None:
+        why = "target"
     elif trainer.max_epochs is not None and 0 <= trainer.max_epochs <= epochs:
         why = "epochs"
     else:
         ended = [budget.setting for budget in budgets(trainer) if budget.ended]
         why = next(iter(ended), "trainer.patience" if stopping.patience_exhausted else "stopped")
-    proof = None if target is None else asdict(target)
-    return {"why": why, "epochs": epochs, "asked": trainer.max_epochs, "proof": proof}
+    state = None if target is None else asdict(target)
+    return {"why": why, "epochs": epochs, "asked": trainer.max_epochs, "target": state}
 
 
 def resume_command(folder: Path, trainer: TrainerConfig) -> str:

@@ -106,13 +106,13 @@ def why_ended(
     ending = summary.get("ending") or {}
     if summary["epochs"] >= config.trainer.max_epochs:
         return "epochs"
-    proof = ending.get("proof")
-    measured = task.evaluation() if proof else None
-    if proof and measured is not None and measured.least is not None:
+    state = ending.get("target")
+    measured = task.evaluation() if state else None
+    if state and measured is not None and measured.least is not None:
         target = StopAtTarget(measured.least, measured.in_a_row)
-        target.load_state_dict(proof)
-        if target.proved_after is not None:
-            return "proved"
+        target.load_state_dict(state)
+        if target.reached_after is not None:
+            return "target"
     stopping = EarlyStopping(config.trainer, Path(BEST))
     if EarlyStopping.__name__ in states:
         stopping.load_state_dict(states[EarlyStopping.__name__])

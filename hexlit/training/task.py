@@ -63,11 +63,11 @@ class Evaluation:
     every_epochs: int
     """Epochs between two evaluations. 0: never."""
     least: Mapping[str, float] | None = None
-    """Thresholds that prove the aim when all are reached,
+    """Thresholds that end a run when all are reached,
     and then end the run. None: nothing ends it.
     """
     in_a_row: int = 1
-    """Successful evaluations in a row that the proof needs."""
+    """Successful evaluations in a row that the target needs."""
     begin_after: int = 0
     """Epochs without any evaluation at the beginning."""
 

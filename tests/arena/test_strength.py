@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hexlit.arena import strength
-from hexlit.arena.config import EvaluationConfig, ProofConfig
+from hexlit.arena.config import EvaluationConfig, StrengthTargetConfig
 from hexlit.arena.players import Judgement, SearchPlayer
 from hexlit.arena.positions import game_positions
 from hexlit.arena.ratings import macs_to_perfect
@@ -18,7 +18,7 @@ from hexlit.arena.strength import (
     Strength,
     mistakes,
     opening_values,
-    proof_of,
+    target_of,
 )
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
@@ -46,9 +46,9 @@ def test_perfect_knowledge_gets_full_marks(swap: bool) -> None:
 
 
 def test_a_measurement_that_may_prove_takes_few_positions_until_they_come_near() -> None:
-    proof = ProofConfig(enabled=True)
+    target = StrengthTargetConfig(enabled=True)
     config = EvaluationConfig(
-        simulations=2, positions=60, quick_positions=40, game_positions=12, proof=proof
+        simulations=2, positions=60, quick_positions=40, game_positions=12, target=target
     )
     strength = Strength(config, SearchConfig(), size=4, swap=False, batch=64)
     far = strength.measure(UniformEvaluator(), final=False)
@@ -141,28 +141,28 @@ def test_positions_that_a_run_looks_at_are_not_those_of_its_final_figures(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("proof", "every", "size", "expected"),
+    ("target", "every", "size", "expected"),
     [
-        (ProofConfig(), 1, 5, None),
-        (ProofConfig(enabled=True), 0, 5, None),
-        (ProofConfig(enabled=True), 1, 9, None),
+        (StrengthTargetConfig(), 1, 5, None),
+        (StrengthTargetConfig(enabled=True), 0, 5, None),
+        (StrengthTargetConfig(enabled=True), 1, 9, None),
         (
-            ProofConfig(enabled=True, policy_optimality=0.9),
+            StrengthTargetConfig(enabled=True, policy_optimality=0.9),
             1,
             5,
             {"openings_right": 25.0, "search_optimality": 0.99, "policy_optimality": 0.9},
         ),
     ],
 )
-def test_a_proof_is_all_openings_and_the_two_shares_where_they_can_be_measured(
-    proof: ProofConfig, every: int, size: int, expected: dict[str, float] | None
+def test_a_target_is_all_openings_and_the_two_shares_where_they_can_be_measured(
+    target: StrengthTargetConfig, every: int, size: int, expected: dict[str, float] | None
 ) -> None:
-    assert proof_of(EvaluationConfig(every_epochs=every, proof=proof), size) == expected
+    assert target_of(EvaluationConfig(every_epochs=every, target=target), size) == expected
 
 
 def test_perfect_knowledge_proves_itself_by_figures_that_are_not_final() -> None:
     figures = measured(5, Oracle(5), final=False)
-    least = proof_of(EvaluationConfig(proof=ProofConfig(enabled=True)), 5)
+    least = target_of(EvaluationConfig(target=StrengthTargetConfig(enabled=True)), 5)
     assert least is not None
     assert all(figures[name] >= value for name, value in least.items())
 

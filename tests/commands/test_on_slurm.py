@@ -163,7 +163,7 @@ def test_a_trial_cut_off_by_its_time_limit_goes_on_and_ends_as_one_that_was_not(
     tiny = [o for o in TINY_ALONE if not o.startswith("trainer.max_epochs")]
     # All its epochs, which take longer, on a fast machine too, than Slurm takes to look at its
     # limits.
-    epochs = ["trainer.max_epochs=400", "evaluation.proof.enabled=false"]
+    epochs = ["trainer.max_epochs=400", "evaluation.target.enabled=false"]
     limited = ["hydra.launcher.signal_delay_s=55", "hydra.launcher.max_num_timeout=9"]
     fixed = [*grid, *tiny, *epochs, "accelerator.threads=1", "sweep.objective=strength.score"]
     process = room.start(

@@ -196,7 +196,7 @@ def test_metrics_have_one_row_an_epoch_with_losses_and_strength(tiny: Run) -> No
 
 
 EVALUATED = {"0": ["evaluation"], "1": ["evaluation", "evaluation"]}
-"""Evaluations of an epoch: the last is measured for the proof, and for good."""
+"""Evaluations of an epoch: the last is measured for the target, and for good."""
 
 
 def test_phases_reconcile_with_the_wall_time_and_the_games(tiny: Run) -> None:
@@ -314,23 +314,23 @@ def epochs_of(run: Run) -> int:
     return int(str(run.summary["epochs"]))
 
 
-def test_a_run_ends_once_it_has_proved_itself(
+def test_a_run_ends_once_it_has_reached_its_target(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In two evaluations in a row; a resumed run stays so, until a setting makes it continue."""
     monkeypatch.setattr(
-        "hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0}
+        "hexlit.commands.hex_task.target_of", lambda config, size: {"search_optimality": 0.0}
     )
     run = train(tmp_path, "trainer.max_epochs=9", "evaluation.every_epochs=2")
     assert epochs_of(run) == 4
     ending = run.summary["ending"]
     assert isinstance(ending, dict)
-    assert (ending["why"], ending["asked"], ending["proof"]["proved_after"]) == ("proved", 9, 4)
+    assert (ending["why"], ending["asked"], ending["target"]["reached_after"]) == ("target", 9, 4)
     strength = run.summary["strength"]
     assert isinstance(strength, dict)
     assert strength["positions"] == 20, "the final figures"
     *_, last = capsys.readouterr().out.splitlines()
-    assert last.startswith("Proved after 4 epochs of at most 9: search optimal ")
+    assert last.startswith("Target reached after 4 epochs of at most 9: search optimal ")
     assert last.endswith("in 2 evaluations in a row.")
     with as_a_process(tmp_path):
         assert main(["resume=run"]) == 0
@@ -338,7 +338,7 @@ def test_a_run_ends_once_it_has_proved_itself(
     assert run.summary["strength"] == strength
     monkeypatch.undo()
     with as_a_process(tmp_path):
-        assert main(["resume=run", "evaluation.proof.enabled=false", "trainer.max_epochs=5"]) == 0
+        assert main(["resume=run", "evaluation.target.enabled=false", "trainer.max_epochs=5"]) == 0
     assert epochs_of(run) == 5
     assert run.summary["ending"]["why"] == "epochs"  # type: ignore[index]
 
@@ -355,10 +355,10 @@ def test_a_run_ended_by_the_clock_names_the_command_that_goes_on_to_its_end(
     assert epochs_of(run) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[-2].startswith(
-        "trainer.max_time ended the run after 1 of 3 epochs, before it was proved: openings "
+        "trainer.max_time ended the run after 1 of 3 epochs, before its target: openings "
     )
     assert (
-        "(wanted: openings 9/9, search optimal 99.0%, policy optimal 95.0%, in 2 evaluations in a row)"
+        "(target: openings 9/9, search optimal 99.0%, policy optimal 95.0%, in 2 evaluations in a row)"
         in said[-2]
     )
     start, _, command = said[-1].partition(": ")
@@ -370,7 +370,7 @@ def test_a_run_ended_by_the_clock_names_the_command_that_goes_on_to_its_end(
         assert main(arguments) == 0
     assert epochs_of(run) == 3
     *_, last = capsys.readouterr().out.splitlines()
-    assert last.startswith("Not proved in all 3 epochs: openings ")
+    assert last.startswith("Target not reached in all 3 epochs: openings ")
 
 
 def test_the_first_line_comes_before_the_imports_that_take_seconds(tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ def test_an_interrupted_run_says_what_it_had_reached_and_how_to_go_on(
     rest, _ = interrupted(sent, 2, overrides, tmp_path)
     said, command_line = rest.splitlines()[-2:]
     assert re.match(
-        r"The run was interrupted after \d+ of 1000 epochs, before it was proved: openings \d/9, search",
+        r"The run was interrupted after \d+ of 1000 epochs, before its target: openings \d/9, search",
         said,
     )
     assert command_line == "To continue to its end: hexlit train resume=run trainer.max_time=null"
@@ -328,7 +328,11 @@ def stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("settings", "why", "trains_on"),
     [
-        (["evaluation.proof.evaluations=1"], "it was proved", ["evaluation.proof.enabled=false"]),
+        (
+            ["evaluation.target.evaluations=1"],
+            "it reached its target",
+            ["evaluation.target.enabled=false"],
+        ),
         (
             ["trainer.patience=1", "optimizer.lr=1e-30"],
             "trainer.patience ended it",
@@ -352,9 +356,10 @@ def test_resuming_a_run_that_ended_before_its_last_epoch_changes_nothing(
     """More epochs alone change nothing; another budget or target does."""
     folder = tmp_path / "run"
     with monkeypatch.context() as patched:
-        if why == "it was proved":
+        if why == "it reached its target":
             patched.setattr(
-                "hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0}
+                "hexlit.commands.hex_task.target_of",
+                lambda config, size: {"search_optimality": 0.0},
             )
         assert main([*TINY, "trainer.max_epochs=5", *settings, f"hydra.run.dir={folder}"]) == 0
         epochs, before = len(rows_of(folder / "metrics.csv")), contents(folder)

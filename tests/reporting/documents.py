@@ -160,7 +160,7 @@ def make_run(folder: Path, *, epochs: int = 3, task: str = "hex", **summary: Any
         **facts,
         "versions": {"hexlit": "1"},
         "best": {"epoch": epochs - 1, "monitor": "val.score", "value": 0.6, "restored": False},
-        "ending": {"why": "epochs", "epochs": epochs, "asked": epochs, "proof": None},
+        "ending": {"why": "epochs", "epochs": epochs, "asked": epochs, "target": None},
         "phases": {
             "training": {
                 "wall_seconds": 27.0,

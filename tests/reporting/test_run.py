@@ -59,7 +59,7 @@ def test_whatever_a_run_is_called_its_page_stays_whole(tmp_path: Path) -> None:
 
 
 def test_the_page_says_why_a_run_ended_and_its_best_epoch(tmp_path: Path) -> None:
-    ending = {"why": "trainer.max_time", "epochs": 2, "asked": 9, "proof": None}
+    ending = {"why": "trainer.max_time", "epochs": 2, "asked": 9, "target": None}
     first, best = how_it_ended(
         read_run(make_run(tmp_path / "run", ending=ending, val={"loss": 0.5}))
     )
@@ -183,12 +183,12 @@ def test_the_end_of_a_run_is_short_and_whole_on_any_terminal(width: int) -> None
     assert "runs/one" in lines[-1]
 
 
-PROOF: dict[str, Any] = {
+TARGET: dict[str, Any] = {
     "least": {"openings_right": 25.0, "search_optimality": 0.99, "policy_optimality": 0.95},
     "figures": {"openings_right": 25.0, "search_optimality": 0.995, "policy_optimality": 0.97},
     "evaluations": 2,
     "running": 0,
-    "proved_after": None,
+    "reached_after": None,
 }
 LATEST = {
     "openings": 25,
@@ -199,34 +199,36 @@ LATEST = {
 }
 COMMAND = "hexlit train resume=runs/hex5/a trainer.max_time=null"
 REACHED = "openings 17/25, search optimal 98.5%, policy optimal 95.3%"
-WANTED = "(wanted: openings 25/25, search optimal 99.0%, policy optimal 95.0%, in 2 evaluations in a row)"
+WANTED = "(target: openings 25/25, search optimal 99.0%, policy optimal 95.0%, in 2 evaluations in a row)"
 
 
 def lines_of(
-    why: str, epochs: int = 15, proof: dict[str, Any] | None = None, **strength: object
+    why: str, epochs: int = 15, target: dict[str, Any] | None = None, **strength: object
 ) -> list[str]:
-    ending = {"why": why, "epochs": epochs, "asked": 56, "proof": proof}
+    ending = {"why": why, "epochs": epochs, "asked": 56, "target": target}
     return ending_lines(ending, LATEST | strength, COMMAND)
 
 
 def test_a_run_that_ended_early_says_what_it_reached_what_was_wanted_and_how_to_go_on() -> None:
-    said, command = lines_of("interrupted", proof=PROOF | {"running": 1}, measured_after=14)
+    said, command = lines_of("interrupted", target=TARGET | {"running": 1}, measured_after=14)
     assert said.startswith(
-        "The run was interrupted after 15 of 56 epochs, before it was proved: " + REACHED
+        "The run was interrupted after 15 of 56 epochs, before its target: " + REACHED
     )
-    assert ", measured after 14 epochs (wanted: " in said
+    assert ", measured after 14 epochs (target: " in said
     assert said.endswith("in 2 evaluations in a row; so far in 1).")
     assert command == f"To continue to its end: {COMMAND}"
     assert lines_of("trainer.max_time")[1] == command
     nothing = ending_lines(
-        {"why": "interrupted", "epochs": 0, "asked": 56, "proof": None}, {}, COMMAND
+        {"why": "interrupted", "epochs": 0, "asked": 56, "target": None}, {}, COMMAND
     )
     assert nothing[0] == "The run was interrupted after 0 of 56 epochs: nothing measured yet."
 
 
 def test_a_run_that_ended_for_good_names_no_command() -> None:
-    assert lines_of("epochs", 1, PROOF)[0].startswith("Not proved in the one epoch: ")
-    assert lines_of("epochs", 56, PROOF) == [f"Not proved in all 56 epochs: {REACHED} {WANTED}."]
+    assert lines_of("epochs", 1, TARGET)[0].startswith("Target not reached in the one epoch: ")
+    assert lines_of("epochs", 56, TARGET) == [
+        f"Target not reached in all 56 epochs: {REACHED} {WANTED}."
+    ]
     assert lines_of("epochs", 56) == []
     assert lines_of("trainer.patience") == [
         f"trainer.patience ended the run after 15 of 56 epochs: {REACHED}."

@@ -121,8 +121,7 @@ class HexTask(ShownTask):
     ) -> None:
         """Output goes to `console`.
 
-        The figures `least` of the strength prove a network when all are reached; None without such
-        a proof.
+        The figures `least` of the strength end a run when all are reached; None without a target.
         """
         super().__init__(config, console)
         self._warmup = warmup
@@ -180,9 +179,9 @@ class HexTask(ShownTask):
 
     def evaluation(self) -> Evaluation:
         config = self.config.evaluation
-        if config.proof.enabled and self._least is None:
+        if config.target.enabled and self._least is None:
             log.info(
-                "this run does all its epochs: without solved openings or evaluations, nothing can prove it"
+                "this run does all its epochs: without solved openings or evaluations, it has no target"
             )
         begin_after = min(config.begin_after, self.config.trainer.max_epochs // 5)
         return Evaluation(
@@ -190,7 +189,7 @@ class HexTask(ShownTask):
             self._measure,
             config.every_epochs,
             self._least,
-            config.proof.evaluations,
+            config.target.evaluations,
             begin_after,
         )
 

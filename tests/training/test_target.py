@@ -24,18 +24,18 @@ from tests.training.trainers import as_they_are, quiet_trainer
 LEAST = {"score": 0.9, "share": 0.5}
 
 
-def judged(proof: StopAtTarget, scores: Sequence[float], share: float = 0.5) -> list[bool]:
+def judged(target: StopAtTarget, scores: Sequence[float], share: float = 0.5) -> list[bool]:
     return [
-        proof.judge(n + 1, {"score": score, "share": share, "map": [1.0]})
+        target.judge(n + 1, {"score": score, "share": share, "map": [1.0]})
         for n, score in enumerate(scores)
     ]
 
 
-def test_so_many_measurements_in_a_row_prove_the_aim() -> None:
-    """One that falls short in between begins the count again; once proved it stays so."""
-    proof = StopAtTarget(LEAST, 2)
-    assert judged(proof, [0.95, 0.89, 0.9, 0.91, 0.1]) == [False, False, False, True, True]
-    assert proof.proved_after == 4
+def test_so_many_measurements_in_a_row_reach_the_target() -> None:
+    """One that falls short in between begins the count again; once reached it stays so."""
+    target = StopAtTarget(LEAST, 2)
+    assert judged(target, [0.95, 0.89, 0.9, 0.91, 0.1]) == [False, False, False, True, True]
+    assert target.reached_after == 4
 
 
 def test_a_checkpoint_keeps_the_count() -> None:
@@ -43,7 +43,7 @@ def test_a_checkpoint_keeps_the_count() -> None:
     judged(first, [0.95])
     second.load_state_dict(asdict(first))
     assert second.judge(2, {"score": 0.95, "share": 1.0})
-    assert second.proved_after == 2
+    assert second.reached_after == 2
 
 
 @pytest.mark.parametrize(("least", "wanted"), [(LEAST | {"score": 0.99}, 2), (LEAST, 3)])
@@ -53,7 +53,7 @@ def test_other_thresholds_than_those_of_the_checkpoint_begin_the_count_again(
     first, second = StopAtTarget(LEAST, 2), StopAtTarget(least, wanted)
     judged(first, [0.95, 0.95])
     second.load_state_dict(asdict(first))
-    assert (second.running, second.proved_after) == (0, None)
+    assert (second.running, second.reached_after) == (0, None)
 
 
 class Measured:
@@ -75,19 +75,19 @@ def run(
     phase = EvaluationPhase(
         Evaluation("strength", measured, every, LEAST, 2), PhaseClock(None), Display()
     )
-    proof = phase.target
-    assert proof is not None
+    target = phase.target
+    assert target is not None
     last = ModelCheckpoint(
         folder, "last", enable_version_counter=False, save_on_train_epoch_end=True
     )
-    return fit(epochs, [phase, MetricsCsv(folder), last]), measured, proof
+    return fit(epochs, [phase, MetricsCsv(folder), last]), measured, target
 
 
-def test_a_proved_run_ends_and_is_measured_for_good_by_figures_that_decided_nothing(
+def test_a_run_that_reached_its_target_ends_and_is_measured_for_good_by_figures_that_decided_nothing(
     tmp_path: Path,
 ) -> None:
-    trainer, measured, proof = run([0.1, 0.9, 0.2, 0.9, 0.9, 0.1], tmp_path)
-    assert trainer.current_epoch == proof.proved_after == 5
+    trainer, measured, target = run([0.1, 0.9, 0.2, 0.9, 0.9, 0.1], tmp_path)
+    assert trainer.current_epoch == target.reached_after == 5
     assert measured.calls == [False] * 5 + [True]
     rows = (tmp_path / "metrics.csv").read_text().splitlines()
     column = rows[0].split(",").index("strength.score")
@@ -96,13 +96,13 @@ def test_a_proved_run_ends_and_is_measured_for_good_by_figures_that_decided_noth
     )
 
 
-def test_the_last_epoch_may_still_prove_the_run(tmp_path: Path) -> None:
-    trainer, measured, proof = run([0.9, 0.9], tmp_path, epochs=3, every=2)
-    assert (trainer.current_epoch, proof.proved_after) == (3, 3)
+def test_the_last_epoch_may_still_reach_it(tmp_path: Path) -> None:
+    trainer, measured, target = run([0.9, 0.9], tmp_path, epochs=3, every=2)
+    assert (trainer.current_epoch, target.reached_after) == (3, 3)
     assert measured.calls == [False, False, True]
 
 
-def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: Path) -> None:
+def test_a_run_that_had_reached_its_target_ends_at_once_when_it_is_resumed(tmp_path: Path) -> None:
     run([0.9] * 9, tmp_path)
     phase = EvaluationPhase(
         Evaluation("strength", Measured([]), 1, LEAST, 2), PhaseClock(None), Display()
@@ -122,12 +122,12 @@ def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: 
 def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
     nothing = EarlyStopping(TrainerConfig(), Path("best.ckpt"))
 
-    def why(trainer: L.Trainer, proof: StopAtTarget | None = None, **arguments: Any) -> object:
-        found = ending_of(trainer, proof, nothing, **arguments)
+    def why(trainer: L.Trainer, target: StopAtTarget | None = None, **arguments: Any) -> object:
+        found = ending_of(trainer, target, nothing, **arguments)
         return found["why"], found["epochs"], found["asked"]
 
-    trainer, _, proof = run([0.9] * 9, tmp_path)
-    assert why(trainer, proof) == ("proved", 2, 9)
+    trainer, _, target = run([0.9] * 9, tmp_path)
+    assert why(trainer, target) == ("target", 2, 9)
     assert why(fit(3, []), StopAtTarget(LEAST, 2)) == ("epochs", 3, 3)
     spent = iter(range(0, 100, 10))
     assert why(fit(9, [Budget("trainer.max_flops", 25.0, lambda: float(next(spent)))])) == (
