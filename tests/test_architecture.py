@@ -3,11 +3,14 @@ who may import whom, and what is written nowhere.
 """
 
 import ast
+import io
 import re
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -124,6 +127,18 @@ IMPORT_NAMES = {
 }  # of the packages whose own name is another
 MOST_LINES = 500
 """Most lines of a file."""
+MOST_TOKENS = 335_000
+"""Most tokens of the package, and of its tests."""
+MOST_TOKENS_A_LINE = 9.5
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+"""Kinds of tokens that are no part of the size."""
 LOCAL_WORDS = {"Batch", "Block", "Line", "Part"}
 """Public classes that are known by the name of their module alone."""
 EMPTY_NAMES = {
@@ -142,30 +157,13 @@ EMPTY_NAMES = {
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Dotted name -> syntax tree, of every module of the package.
-
-    `import hexlit` gives names of the room `api` when they are asked for; only type checkers see
-    them imported there.
-    """
+    """Dotted name -> syntax tree, of every module of the package."""
     trees = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = list(path.relative_to(ROOT).with_suffix("").parts)
         name = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
         trees[name] = ast.parse(path.read_text(encoding="utf-8"), str(path))
-    trees["hexlit"] = at_run_time(trees["hexlit"])
     return trees
-
-
-def at_run_time(tree: ast.Module) -> ast.Module:
-    """A copy of `tree` without what only the type checker sees."""
-    kept = ast.parse(ast.unparse(tree))
-    for node in ast.walk(kept):
-        if isinstance(node, ast.If) and dotted(node.test) in (
-            "TYPE_CHECKING",
-            "typing.TYPE_CHECKING",
-        ):
-            node.body = [ast.Pass()]
-    return kept
 
 
 def imports(name: str, tree: ast.AST) -> Iterator[str]:
@@ -188,45 +186,14 @@ def imports(name: str, tree: ast.AST) -> Iterator[str]:
 
 
 def all_imports() -> Iterator[tuple[str, str]]:
-    """Each module, with each that it imports."""
-    for name, tree in modules().items():
-        yield from ((name, target) for target in imports(name, tree))
+    """Each module, with each that it imports.
 
-
-def imports_at_run_time(name: str, tree: ast.Module) -> set[str]:
-    """The same without those that only the type checker sees; those inside functions count."""
-    return set(imports(name, at_run_time(tree)))
-
-
-def circles() -> set[frozenset[str]]:
-    """The modules of each circle of imports inside a room:
-    its strongly connected components of two or more.
+    `import hexlit` gives names of the room `api` when they are asked for; what it imports is for
+    type checkers.
     """
-    edges = {
-        name: {
-            target
-            for target in imports_at_run_time(name, tree)
-            if target in modules() and target != name
-        }
-        for name, tree in modules().items()
-    }
-    inside = {
-        name: {one for one in targets if room_of(one) == room_of(name)}
-        for name, targets in edges.items()
-    }
-    reached: dict[str, set[str]] = {}
-    for name in inside:
-        found, waiting = set[str](), [name]
-        while waiting:
-            fresh = inside[waiting.pop()] - found
-            found |= fresh
-            waiting.extend(fresh)
-        reached[name] = found
-    return {
-        frozenset(other for other in reached[name] if name in reached[other])
-        for name in inside
-        if name in reached[name]
-    }
+    for name, tree in modules().items():
+        if name != "hexlit":
+            yield from ((name, target) for target in imports(name, tree))
 
 
 def words_of(text: str) -> set[str]:
@@ -280,7 +247,8 @@ def reached_from(names: list[str]) -> set[str]:
     found, waiting = set(names), list(names)
     while waiting:
         name = waiting.pop()
-        fresh = {target for target in imports(name, modules()[name]) if target in modules()} - found
+        targets = set(imports(name, modules()[name])) & set(modules())
+        fresh = targets - found - {"hexlit"}
         found |= fresh
         waiting.extend(fresh)
     return found
@@ -311,8 +279,13 @@ def test_the_arrows_have_no_circle() -> None:
     assert [room for room in ARROWS if room in reachable(room)] == []
 
 
-def test_no_circle_of_imports_inside_a_room() -> None:
-    assert sorted(sorted(circle) for circle in circles()) == []
+def test_no_circle_of_imports() -> None:
+    """Imports inside functions, and those for type checkers, count."""
+    graph: dict[str, set[str]] = {}
+    for name, target in all_imports():
+        if target in modules() and target not in (name, "hexlit"):
+            graph.setdefault(name, set()).add(target)
+    TopologicalSorter(graph).prepare()  # names the circle
 
 
 @pytest.mark.parametrize("room", FREE_OF_THE_GAME)
@@ -473,6 +446,35 @@ def test_networks_are_put_together_in_one_function() -> None:
         and dotted(node.func).split(".")[-1] in ("HexNet", "ResidualBlock")
     }
     assert makers == {"hexlit.nets.tower.build_net"}
+
+
+def docstring_lines(tree: ast.Module) -> set[int]:
+    """The lines of all strings that are statements."""
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return lines
+
+
+def size_of(path: Path) -> tuple[int, int]:
+    """Tokens of a file without comments and docstrings, and the lines on which they stand."""
+    text = path.read_text(encoding="utf-8")
+    documented = docstring_lines(ast.parse(text))
+    count, lines = 0, set[int]()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in LAYOUT and token.start[0] not in documented:
+            count += 1
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return count, len(lines)
+
+
+@pytest.mark.parametrize(("folder", "most"), [("hexlit", MOST_TOKENS), ("tests", MOST_TOKENS)])
+def test_the_code_stays_small_and_lines_hold_one_thought(folder: str, most: int) -> None:
+    sizes = [size_of(path) for path in (ROOT / folder).rglob("*.py")]
+    tokens, lines = (sum(column) for column in zip(*sizes, strict=True))
+    assert tokens <= most
+    assert tokens / lines <= MOST_TOKENS_A_LINE
 
 
 def test_no_file_is_too_long() -> None:
