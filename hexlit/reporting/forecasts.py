@@ -114,10 +114,8 @@ def report_sections(files: RunFiles) -> list[Section]:
         ]
         dropped = sum(sum(reasons.values()) for reasons in data["dropped"].values())
         lines = [f"{format_count(dropped)} windows left out for gaps."]
-        rows = data.get("rows_left_out", {}).items()
-        lines += [
-            f"{format_count(count)} rows left out, {reason}." for reason, count in rows if count
-        ]
+        if data["rows_left_out"]:
+            lines.append(f"{format_count(data['rows_left_out'])} rows left out as repeated.")
         left_out = Notes(lines, "quiet")
         sections.append(Section("Windows", [Facts(entries), left_out]))
     return [*sections, *validation_section(summary)]

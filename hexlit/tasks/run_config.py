@@ -1,5 +1,6 @@
-"""The shared configuration of every task,
-and the checks that several tasks' settings need. Imports nothing heavy.
+"""The shared configuration of every task, and checks of several tasks' settings.
+
+Imports nothing heavy.
 """
 
 import re
@@ -31,9 +32,7 @@ class RunConfig(Settings):
     report: bool = True
     """Whether to write `report.html` at the end of the run."""
     best: str | None = None
-    """Folder of a sweep; its best trial's settings are used.
-    Settings of the command line take precedence.
-    """
+    """Folder of a sweep; its best trial's settings are used, below those of the command line."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
@@ -68,16 +67,12 @@ class RunConfig(Settings):
 
     @property
     def device_defaults(self) -> Mapping[str, LoadingDefaults]:
-        """The task's defaults by type of device (cpu, cuda,
-        mps), used where `hardware` leaves a setting open.
-        """
+        """The task's defaults by type of device, used where `hardware` leaves a setting open."""
         return {}
 
     @property
     def without_effect(self) -> Mapping[str, str]:
-        """Sections without effect under these settings,
-        and why; setting one of their keys is refused.
-        """
+        """Sections without effect under these settings, and why; their keys are refused."""
         return {}
 
     def check_installed(self) -> None:
@@ -95,18 +90,6 @@ def check_split(train_share: float, validation_share: float) -> None:
         raise UsageError(
             f"data.validation_share={validation_share}: with data.train_share={train_share} nothing is left for the "
             "test set; their sum must be below 1"
-        )
-
-
-def check_attention(name: str, width: int, heads: int) -> None:
-    """Refuse a transformer's width, the setting `net.NAME`,
-    that heads or sines of positions cannot divide.
-    """
-    if width % heads:
-        raise UsageError(f"net.{name}={width}: must be a multiple of net.heads={heads}")
-    if width % 2:
-        raise UsageError(
-            f"net.{name}={width}: must be even, as positions are pairs of sine and cosine"
         )
 
 

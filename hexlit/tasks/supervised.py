@@ -1,8 +1,5 @@
-"""The common part of tasks that learn from a table of examples:
-module, task, checkpoint, and parts of networks.
-"""
+"""The common part of tasks that learn from a table of examples: module, task, checkpoint."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +9,6 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from rich.console import Console
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -30,9 +26,7 @@ T = TypeVar("T")
 
 
 class SupervisedModule(TrainedModule):
-    """Learns from batches that are named tuples:
-    first the `inputs` of the network, then the rest.
-    """
+    """Learns from batches that are named tuples: `inputs` of the network, then the rest."""
 
     inputs: ClassVar[int]
     """Number of a batch's tensors that the network takes."""
@@ -74,9 +68,7 @@ class SupervisedTask(ShownTask):
         """The results on the test set, in plain containers."""
 
     def finish(self) -> Mapping[str, Any]:
-        """The results on the test set. Trials of a sweep have none:
-        they are judged on validation data alone.
-        """
+        """The results on the test set; trials of a sweep, judged on validation data, have none."""
         return {} if self.session.trial else {"test": self.test()}
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
@@ -95,10 +87,9 @@ class SupervisedTask(ShownTask):
 
 
 def check_unchanged(was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raise `UsageError` if an entry of the data
-    differs from its value `was` in the run to continue.
-    """
-    if changed := [name for name, value in was.items() if now.get(name) != value]:
+    """Raise `UsageError` if an entry of the data differs from that of the run to continue."""
+    changed = [name for name, value in was.items() if now.get(name) != value]
+    if changed:
         raise UsageError(
             f"data: {changed[0]} differs from that of the run; keep file and settings to resume"
         )
@@ -161,20 +152,3 @@ def forward_flops(net: nn.Module, *inputs: Tensor) -> int:
     ):
         net(*inputs)
     return int(counter.get_total_flops())
-
-
-def transformer_layers(
-    width: int, heads: int, layers: int, dropout: float
-) -> nn.TransformerEncoder:
-    """A small pre-norm transformer encoder (Vaswani et al. 2017)."""
-    layer = nn.TransformerEncoderLayer(
-        width, heads, 2 * width, dropout, functional.gelu, batch_first=True, norm_first=True
-    )
-    return nn.TransformerEncoder(layer, layers, nn.LayerNorm(width), enable_nested_tensor=False)
-
-
-def sine_positions(steps: int, width: int) -> Tensor:
-    """Sines and cosines of the positions, float32 `[steps, width]` (Vaswani et al. 2017)."""
-    rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000.0) / width))
-    angles = torch.arange(steps)[:, None] * rates
-    return torch.stack([angles.sin(), angles.cos()], 2).flatten(1)

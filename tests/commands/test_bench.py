@@ -58,7 +58,7 @@ def test_another_task_is_measured_with_the_settings_of_its_training(
     )
     path = save(hourly(), tmp_path / "readings.csv")
     columns = [
-        "data.time=[time]",
+        "data.time=time",
         "data.timezone=null",
         "data.series=place",
         "data.targets=[temp]",

@@ -23,7 +23,7 @@ from tests.tables import rows_of
 from tests.tasks.forecast.tables import hourly, save
 
 COLUMNS = [
-    "data.time=[time]",
+    "data.time=time",
     "data.timezone=null",
     "data.series=place",
     "data.targets=[temp]",

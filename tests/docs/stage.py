@@ -24,7 +24,7 @@ CLASSIFY = [
     "trainer.max_epochs=1",
 ]
 COLUMNS = [
-    *("data.time=[time]", "data.timezone=null", "data.series=station", "data.targets=[level]"),
+    *("data.time=time", "data.timezone=null", "data.series=station", "data.targets=[level]"),
     "data.features=[rain]",
 ]
 PLAIN = ["logger=csv", "accelerator=cpu", "accelerator.threads=1", "accelerator.precision=32-true"]

@@ -59,6 +59,7 @@ def printed(rows: list[dict[str, Any]], width: int) -> str:
         "phases": {},
         "data": {
             "windows": {"train": 17166, "test": 3554},
+            "rows_left_out": 0,
             "dropped": {"train": {"gap in the past": 1639}},
         },
         "val": {"mae_level[m]": 3.25, "skill_over_persistence": 0.4},

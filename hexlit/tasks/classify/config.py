@@ -9,13 +9,14 @@ from hexlit.errors import UsageError
 from hexlit.settings import SEEDS, Settings, number, one_of, require
 from hexlit.tasks.run_config import (
     RunConfig,
-    check_attention,
     check_split,
     check_there,
     packaged_data,
 )
 
 KINDS = ("transformer", "mean")
+HEADS = 4
+"""Attention heads of the transformer; they share its width."""
 TEXT, LABEL = "text", "label"
 
 DEVICE_DEFAULTS = {
@@ -94,8 +95,6 @@ class TextNetConfig(Settings, section="net"):
     """Size of a token's embedding."""
     layers: int = number(1, "[1, inf)")
     """transformer: number of layers."""
-    heads: int = number(4, "[1, inf)")
-    """transformer: number of attention heads; they share `width`."""
     dropout: float = number(0.2, "[0, 1)")
     """Share of outputs dropped in training; a pretrained encoder keeps its own setting inside."""
     token_dropout: float = number(0.1, "[0, 1)")
@@ -103,16 +102,14 @@ class TextNetConfig(Settings, section="net"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.kind == "transformer":
-            check_attention("width", self.width, self.heads)
+        if self.kind == "transformer" and self.width % HEADS:
+            raise UsageError(f"net.width={self.width}: must be a multiple of {HEADS}, the heads")
 
 
 @dataclass
 class ClassifyTrainConfig(RunConfig):
     """Settings of `hexlit train task=classify`."""
 
-    errors: int = number(5, "[0, inf)")
-    """Number of errors on the test set in the final list, the most confident first; 0: none."""
     net: TextNetConfig = field(default_factory=TextNetConfig)
     data: TextDataConfig = field(default_factory=TextDataConfig)
 

@@ -1,6 +1,4 @@
-"""A text classifier beside TF-IDF with logistic regression,
-its answers as tables, and the classes of new texts.
-"""
+"""A text classifier next to TF-IDF with logistic regression; its answers as tables."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,6 +27,8 @@ from hexlit.tasks.tables import SPLITS, write_table
 
 BATCH = 32
 """New texts that go through the network at once."""
+ERRORS = 5
+"""Most misclassified texts in the report."""
 SHOWN = 80
 """Most characters of a text in the report."""
 CLASS_COLUMNS = ("name", "precision", "recall", "f1", "support")
@@ -68,12 +68,12 @@ def load_classifier(path: Path) -> LoadedClassifier:
     return load_trained(path, "classifier", make)
 
 
-def report_on_test(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[str, Any]:
+def report_on_test(net: TextNet, data: ClassifyDataModule) -> dict[str, Any]:
     """Results of the network and the baseline on the test texts, in plain containers. Call it once,
     at the end.
 
     `model` and `baseline` have the scores, `classes` a row per class, `confusion` counts by true
-    and chosen class. `errors` has at most `errors` misclassified texts, the most confident first.
+    and chosen class. `errors` has at most `ERRORS` misclassified texts, the most confident first.
     The baseline learns from the whole training texts, and the network reads their first tokens.
     """
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
@@ -100,7 +100,7 @@ def report_on_test(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[
                 "predicted": classes[chosen[row]],
                 "confidence": float(own[row].max()),
             }
-            for row in surprises(own, truth, errors)
+            for row in surprises(own, truth, ERRORS)
         ],
     }
 

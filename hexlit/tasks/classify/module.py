@@ -18,7 +18,7 @@ from hexlit.accelerate.collectives import all_gather_rows
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
-from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig, TextNetConfig
+from hexlit.tasks.classify.config import HEADS, ClassifyTrainConfig, TextDataConfig, TextNetConfig
 from hexlit.tasks.classify.data import (
     LengthBuckets,
     PaddedTexts,
@@ -27,12 +27,7 @@ from hexlit.tasks.classify.data import (
     read_labelled,
     split_texts,
 )
-from hexlit.tasks.supervised import (
-    SupervisedModule,
-    check_unchanged,
-    sine_positions,
-    transformer_layers,
-)
+from hexlit.tasks.supervised import SupervisedModule, check_unchanged
 from hexlit.tasks.tables import SPLITS, first_line
 from hexlit.training.batches import whole_size
 
@@ -213,8 +208,23 @@ class SmallTransformer(MeanEncoder):
     def __init__(self, vocabulary: int, length: int, config: TextNetConfig) -> None:
         """For texts of up to `length` tokens."""
         super().__init__(vocabulary, config.width)
-        self.layers = transformer_layers(config.width, config.heads, config.layers, config.dropout)
-        self.register_buffer("positions", sine_positions(length, config.width), persistent=False)
+        width = config.width
+        layer = nn.TransformerEncoderLayer(
+            width,
+            HEADS,
+            2 * width,
+            config.dropout,
+            functional.gelu,
+            batch_first=True,
+            norm_first=True,
+        )
+        self.layers = nn.TransformerEncoder(
+            layer, config.layers, nn.LayerNorm(width), enable_nested_tensor=False
+        )
+        rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000.0) / width))
+        angles = torch.arange(length)[:, None] * rates
+        positions = torch.stack([angles.sin(), angles.cos()], 2).flatten(1)
+        self.register_buffer("positions", positions, persistent=False)
         self.positions: Tensor
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -92,9 +92,7 @@ class ClassifyTask(SupervisedTask):
 
     def test(self) -> dict[str, Any]:
         """The report on the test set; its confusion matrix becomes `confusion.svg`."""
-        report = report_on_test(
-            cast(TextNet, self.module.net_in_use), self.data, self.config.errors
-        )
+        report = report_on_test(cast(TextNet, self.module.net_in_use), self.data)
         self.save_figure("confusion.svg", draw(draw_confusion, report["confusion"]))
         return report
 

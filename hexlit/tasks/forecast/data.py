@@ -1,10 +1,10 @@
-"""A table of readings as windows: times, grid, gaps, scaling,
-batches. No Lightning: loading processes import this.
+"""A table of readings as windows: times, grid, gaps, scaling, batches.
+
+No Lightning: loading processes import this.
 """
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 from torch import Tensor
 from torch.utils.data import Dataset
 
@@ -21,6 +21,9 @@ from hexlit.tasks.forecast.config import ForecastDataConfig
 from hexlit.tasks.tables import first_line, read_table
 
 log = logging.getLogger(__name__)
+
+MAX_GAP = 6
+"""Longest gap of an input, in steps, that its last known value fills. Targets are never filled."""
 
 Times = NDArray[np.datetime64]
 Values = NDArray[np.float64]
@@ -39,10 +42,8 @@ class TimeGrid:
     """Values, NaN where missing, `[S, T, V]`."""
     last: NDArray[np.int64]
     """Step of the last row of every series, `[S]`."""
-    statics: Values
-    """Static columns, `[S, K]`."""
-    left_out: Mapping[str, int]
-    """Numbers of rows that do not count, by reason; see `read_grid`."""
+    left_out: int
+    """Number of rows that do not count, since an earlier row has their series and step."""
 
     @property
     def steps(self) -> int:
@@ -59,38 +60,39 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
     series to the last.
 
     A time between two steps is rounded down. Of rows with the same series and step the first of the
-    table counts. The others are left out with a warning: those `at the same time` as an earlier
-    row, such as the double hour when clocks go back, and those `finer than the step`.
+    table counts; the others are left out with a warning.
 
     Raises:
         UsageError: the file cannot be read, a column does not fit its meaning; names the setting
             `key`.
     """
-    by = [config.series] if config.series else []
-    table = read_table(
-        path, [*config.time, *by, *config.statics, *config.columns], key, by
-    ).to_pandas()
+    by = config.by
+    table = read_table(path, [config.time, *by, *config.columns], key, by).to_pandas()
     try:
-        for name in [*config.time, *by]:
-            if empty := table[name].isna().sum():
+        for name in [config.time, *by]:
+            empty = table[name].isna().sum()
+            if empty:
                 raise ValueError(f"column {name} is empty in {empty} of {len(table)} rows")
-        seconds = read_times(table[config.time], config.time_format).astype(np.int64)
-        numbers = table.astype(dict.fromkeys([*config.statics, *config.columns], np.float64))
-        names = table[config.series] if by else pd.Series("all", table.index)
-        number, series = pd.factorize(names, sort=True)
-        statics = numbers[config.statics].groupby(number)
-        if uneven := [name for name, most in statics.nunique().max().items() if most != 1]:
-            raise ValueError(f"static column {uneven[0]} needs one value in each series")
+        seconds = read_times(table[config.time]).astype(np.int64)
+        numbers = table[config.columns].astype(np.float64)
     except (TypeError, ValueError) as error:  # of pandas too, which names the value
         raise UsageError(f"{key}={path}: {first_line(error)}") from error
-    values = numbers[config.columns].where(np.isfinite).to_numpy()
+    names = table[config.series] if by else pd.Series("all", table.index)
+    number, series = pd.factorize(names, sort=True)
+    values = numbers.where(np.isfinite).to_numpy()
 
     step = config.step_minutes * 60
     steps = seconds // step
-    left_out = _repeated(number, seconds, steps)
-    if any(left_out.values()):
-        reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
-        log.warning("%s=%s: of %d rows some are left out: %s", key, path, len(table), reasons)
+    repeated = pd.DataFrame({"series": number, "at": steps}).duplicated()
+    left_out = int(repeated.sum())
+    if left_out:
+        log.warning(
+            "%s=%s: %d of %d rows are left out: an earlier one has their series and step",
+            key,
+            path,
+            left_out,
+            len(table),
+        )
     first, span = int(steps.min()), int(np.ptp(steps)) + 1
     cells = number * span + steps - first
     grid = np.full((len(series) * span, values.shape[1]), np.nan)
@@ -101,51 +103,30 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
         step=np.timedelta64(step, "s"),
         values=grid.reshape(len(series), span, -1),
         last=pd.Series(steps - first).groupby(number).max().to_numpy(),
-        statics=statics.first().to_numpy().reshape(len(series), -1),
         left_out=left_out,
     )
 
 
-def _repeated(
-    series: NDArray[np.int64], seconds: NDArray[np.int64], steps: NDArray[np.int64]
-) -> dict[str, int]:
-    """Numbers of rows behind the first of their series and step, by reason."""
-    same_time = pd.DataFrame({"series": series, "at": seconds}).duplicated()
-    same_step = pd.DataFrame({"series": series, "at": steps}).duplicated()
-    return {
-        "at the same time": int(same_time.sum()),
-        "finer than the step": int((same_step & ~same_time).sum()),
-    }
+def read_times(times: pd.Series) -> Times:
+    """datetime64[s] `[N]` of a column of times, or of texts in ISO 8601.
 
-
-def read_times(table: pd.DataFrame, form: str | None) -> Times:
-    """datetime64[s] `[N]` of one column of times, of whole numbers (year, month, day, hour,
-    minute), or of texts.
-
-    Texts of several columns are joined by a space. A time with a zone becomes UTC; one without
-    stays as it is.
+    A time with a zone becomes UTC; one without stays as it is.
 
     Raises:
         ValueError: a time cannot be read.
     """
-    columns = [table[name] for name in table]
-    if len(columns) > 1 and all(map(is_integer_dtype, columns)):
-        parts = ("year", "month", "day", "hour", "minute")
-        times = pd.to_datetime(dict(zip(parts, columns, strict=False)))
-    elif any(map(is_numeric_dtype, columns)):
-        raise ValueError(f"column {'+'.join(table)} is a number, not a time")
-    elif len(columns) == 1 and is_datetime64_any_dtype(columns[0]):
-        times = pd.to_datetime(columns[0], utc=True)
+    if is_datetime64_any_dtype(times):
+        read = pd.to_datetime(times, utc=True)
+    elif is_numeric_dtype(times):
+        raise ValueError(f"column {times.name} is a number, not a time")
     else:
-        texts = (
-            columns[0].astype(str).str.cat([column.astype(str) for column in columns[1:]], sep=" ")
-        )
-        times = pd.to_datetime(texts, format=form or "ISO8601", utc=True, errors="coerce")
-        if wrong := texts[times.isna()].tolist():
+        read = pd.to_datetime(times, format="ISO8601", utc=True, errors="coerce")
+        wrong = times[read.isna()].tolist()
+        if wrong:
             raise ValueError(
-                f"{'+'.join(table)} is {wrong[0]!r} in a row, data.time_format={form or 'ISO 8601'}"
+                f"column {times.name} is {wrong[0]!r} in a row, not a time in ISO 8601"
             )
-    return times.dt.tz_localize(None).to_numpy().astype("datetime64[s]")  # type: ignore[no-any-return]
+    return np.asarray(read.dt.tz_convert(None).to_numpy().astype("datetime64[s]"))
 
 
 def calendar_features(times: Times, timezone: str | None, names: list[str]) -> NDArray[np.float32]:
@@ -188,27 +169,21 @@ def carried_forward(
 class WindowSpec:
     """Columns, window, grid and scaling, in plain containers.
 
-    V are the columns of values, C the calendar features, K the static ones, T the targets, P the
-    horizons.
+    V are the columns of values, C the calendar features, T the targets, P the steps ahead.
     """
 
-    time: list[str]
-    time_format: str | None
+    time: str
     timezone: str | None
     calendar: list[str]
-    series_column: str | None
-    series: list[str]
+    series: str | None
+    names: list[str]
     """Names of the series, in the order of their indices."""
-    static_columns: list[str]
-    statics: list[list[float]]
-    """Scaled static columns of every series, `[S, K]`."""
     targets: list[str]
     features: list[str]
     step_minutes: int
     history: int
-    horizons: list[int]
+    horizon: int
     season: int
-    max_gap: int
     mean: list[float]
     """Means of the training rows, by column of values: targets first, `[V]`."""
     std: list[float]
@@ -231,12 +206,14 @@ class WindowSpec:
 
     @property
     def source(self) -> ForecastDataConfig:
-        """Columns to read from a new table.
-        Its series are those of the training, with their static columns.
-        """
-        names = ("time", "time_format", "timezone", "targets", "features", "step_minutes")
+        """The columns to read from a new table."""
         return ForecastDataConfig(
-            series=self.series_column, **{name: getattr(self, name) for name in names}
+            time=self.time,
+            timezone=self.timezone,
+            series=self.series,
+            targets=self.targets,
+            features=self.features,
+            step_minutes=self.step_minutes,
         )
 
     @property
@@ -259,36 +236,30 @@ def fit_spec(config: ForecastDataConfig, grid: TimeGrid, train_steps: int) -> Wi
     """
     rows = grid.values[:, :train_steps].reshape(-1, grid.values.shape[2])
     mean, std = np.nanmean(rows, 0), np.nanstd(rows, 0)
-    statics = grid.statics - grid.statics.mean(0)
-    spread = statics.std(0)
-    shared = {
-        one.name: getattr(config, one.name)
-        for one in fields(WindowSpec)
-        if hasattr(config, one.name)
-    }
-    own = {
-        "series_column": config.series,
-        "series": list(grid.series),
-        "static_columns": config.statics,
-        "statics": (statics / np.where(spread > 0, spread, 1)).tolist(),
-        "horizons": config.steps_ahead,
-        "mean": mean.tolist(),
-        "std": np.where(std > 0, std, 1).tolist(),
-    }
-    return WindowSpec(**shared | own)
+    return WindowSpec(
+        time=config.time,
+        timezone=config.timezone,
+        calendar=config.calendar,
+        series=config.series,
+        names=list(grid.series),
+        targets=config.targets,
+        features=config.features,
+        step_minutes=config.step_minutes,
+        history=config.history,
+        horizon=config.horizon,
+        season=config.season,
+        mean=mean.tolist(),
+        std=np.where(std > 0, std, 1).tolist(),
+    )
 
 
 class ForecastBatch(NamedTuple):
-    """B windows: H steps of the past with F inputs,
-    P horizons with T targets. Values are scaled.
-    """
+    """B windows: H steps of the past with F inputs, P steps ahead with T targets, scaled."""
 
     history: Tensor
     """Past, float32 `[B, H, F]`: values (targets first), 1 for each filled one, calendar."""
     future: Tensor
     """Calendar of the forecast steps, float32 `[B, P, C]`."""
-    statics: Tensor
-    """Static columns, float32 `[B, K]`."""
     series: Tensor
     """Index of the series, int64 `[B]`."""
     target: Tensor
@@ -304,14 +275,11 @@ class WindowTable:
         filled: whether the last known value replaces a missing one, bool `[S, T, V]`.
         has_input: whether every value was read or filled, bool `[S, T]`.
         has_target: whether every target was read, bool `[S, T]`.
-        statics: scaled static columns, float32 `[S, K]`.
     """
 
     def __init__(self, grid: TimeGrid, spec: WindowSpec, cuts: tuple[int, ...] = ()) -> None:
-        """Scale and fill the values of `grid`;
-        nothing is filled across the `cuts` between splits.
-        """
-        values, self.filled = carried_forward(grid.values, spec.max_gap, cuts)
+        """Scale and fill the values of `grid`; nothing is filled across the `cuts` of splits."""
+        values, self.filled = carried_forward(grid.values, MAX_GAP, cuts)
         mean, std = np.array(spec.mean), np.array(spec.std)
         targets = len(spec.targets)
         known = np.isfinite(grid.values)
@@ -320,7 +288,7 @@ class WindowTable:
         self.spec = spec
         self.steps = grid.steps
         scaled = np.nan_to_num((values - mean) / std)
-        beyond = np.arange(grid.steps + max(spec.horizons), dtype=np.int64)
+        beyond = np.arange(grid.steps + spec.horizon, dtype=np.int64)
         calendar = calendar_features(grid.times(beyond), spec.timezone, spec.calendar)
         calendar_shape = len(grid.series), grid.steps, calendar.shape[1]
         of_past = np.broadcast_to(calendar[: grid.steps], calendar_shape)
@@ -329,9 +297,8 @@ class WindowTable:
         truth = (grid.values[:, :, :targets] - mean[:targets]) / spec.target_std
         self._truth = torch.from_numpy(truth.astype(np.float32).reshape(-1, targets))
         self._calendar = torch.from_numpy(calendar)
-        self.statics = torch.tensor(spec.statics, dtype=torch.float32).reshape(len(spec.series), -1)
         self._past = torch.arange(1 - spec.history, 1)
-        self._ahead = torch.tensor(spec.horizons)
+        self._ahead = torch.arange(1, spec.horizon + 1)
 
     def batch(self, series: NDArray[np.int64], origin: NDArray[np.int64]) -> ForecastBatch:
         """The windows of `series` `[B]` whose past ends at step `origin` `[B]`."""
@@ -342,9 +309,7 @@ class WindowTable:
         inside = ahead < self.steps
         target = self._truth[numbers[:, None] * self.steps + torch.where(inside, ahead, 0)]
         target = torch.where(inside[:, :, None], target, torch.nan)
-        return ForecastBatch(
-            self._inputs[past], self._calendar[ahead], self.statics[numbers], numbers, target, steps
-        )
+        return ForecastBatch(self._inputs[past], self._calendar[ahead], numbers, target, steps)
 
 
 class Windows(Dataset[ForecastBatch]):
@@ -356,21 +321,19 @@ class Windows(Dataset[ForecastBatch]):
         dropped: number of dropped windows, by reason.
     """
 
-    def __init__(self, table: WindowTable, begin: int, end: int, stride: int) -> None:
-        """Every window whose past and targets lie in the steps `begin` to `end` (left out), one
-        each `stride` steps.
+    def __init__(self, table: WindowTable, begin: int, end: int) -> None:
+        """Every window whose past and targets lie in the steps `begin` to `end` (left out).
 
         A window is dropped if an input of its past was neither read nor filled, or if a target was
         not read.
         """
         spec = table.spec
         self._table = table
-        origins = np.arange(begin + spec.history - 1, end - max(spec.horizons), stride)
+        origins = np.arange(begin + spec.history - 1, end - spec.horizon)
         gaps = np.pad(np.cumsum(~table.has_input, 1), ((0, 0), (1, 0)))
         has_past = gaps[:, origins + 1] == gaps[:, origins + 1 - spec.history]
-        has_future = np.all(
-            [table.has_target[:, origins + ahead] for ahead in spec.horizons], axis=0
-        )
+        ahead = np.arange(1, spec.horizon + 1)
+        has_future = table.has_target[:, origins[:, None] + ahead].all(2)
         self.series, columns = np.nonzero(has_past & has_future)
         self.origin = origins[columns]
         no_target = int((has_past & ~has_future).sum())

@@ -1,6 +1,4 @@
-"""The forecaster beside plain references on the same windows,
-and its forecasts as tables and figures.
-"""
+"""The forecaster next to plain references on the same windows; forecasts as tables and figures."""
 
 import logging
 from pathlib import Path
@@ -17,7 +15,7 @@ from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
 from hexlit.reporting.forecasts import ForecastPanel
 from hexlit.tasks.forecast.config import ForecastNetConfig, ForecastTrainConfig
-from hexlit.tasks.forecast.data import ForecastBatch, WindowSpec, WindowTable, read_grid
+from hexlit.tasks.forecast.data import MAX_GAP, ForecastBatch, WindowSpec, WindowTable, read_grid
 from hexlit.tasks.forecast.module import (
     NAIVE,
     ForecastDataModule,
@@ -82,7 +80,7 @@ def error_table(
                 own.mae, errors[naive].mae if naive in errors else 0 * own.mae
             )
         for column, target in enumerate(spec.targets):
-            for number, horizon in enumerate([OVERALL, *spec.horizons]):
+            for number, horizon in enumerate([OVERALL, *range(1, spec.horizon + 1)]):
                 row = {
                     "forecaster": forecaster,
                     "target": target,
@@ -117,7 +115,7 @@ def forecast_batch(net: ForecastNet, batch: ForecastBatch) -> Tensor:
     with evaluating(net) as device:
         forecasts = []
         for part in parts_of(batch, AT_ONCE):
-            inputs = [tensor.to(device) for tensor in part[:4]]
+            inputs = [tensor.to(device) for tensor in part[:3]]
             forecasts.append(net(*inputs).cpu())
         return torch.cat(forecasts)
 
@@ -149,12 +147,10 @@ def _change(batch: ForecastBatch) -> NDArray[np.float64]:
 
 
 def _design(batch: ForecastBatch, spec: WindowSpec) -> NDArray[np.float64]:
-    """Inputs `[B, D + 1]`: the past,
-    the calendar of the first forecast step, static columns, series, one.
-    """
-    kinds = torch.nn.functional.one_hot(batch.series, len(spec.series))
+    """Inputs `[B, D + 1]`: the past, the calendar of the first forecast step, the series, one."""
+    kinds = torch.nn.functional.one_hot(batch.series, len(spec.names))
     ones = torch.ones(len(batch.series), 1)
-    parts = [batch.history.flatten(1), batch.future[:, 0], batch.statics, kinds, ones]
+    parts = [batch.history.flatten(1), batch.future[:, 0], kinds, ones]
     return torch.cat(parts, 1).double().numpy()
 
 
@@ -178,13 +174,14 @@ def example_panels(net: ForecastNet, data: ForecastDataModule, count: int) -> li
         )
         if part is not None
     )
+    ahead = list(range(1, spec.horizon + 1))
     panels = []
     for row, (series, time) in enumerate(
         zip(batch.series, data.grid.times(batch.origin.numpy()), strict=True)
     ):
-        title, steps = f"{spec.series[series]}, from {time}", list(range(1 - spec.history, 1))
+        title, steps = f"{spec.names[series]}, from {time}", list(range(1 - spec.history, 1))
         panels.append(
-            ForecastPanel(title, steps, past[row], spec.horizons, *(part[row] for part in others))
+            ForecastPanel(title, steps, past[row], ahead, *(part[row] for part in others))
         )
     return panels
 
@@ -202,7 +199,7 @@ def data_table(settings: ForecastTrainConfig) -> pa.Table:
         UsageError: they cannot be read, or are too few.
     """
     data = _data(settings)
-    grid, names = data.grid, _column_names(settings)
+    grid, names = data.grid, (settings.data.series or "series", settings.data.time)
     split = np.repeat(SPLITS, np.diff([0, *data.cuts, grid.steps]))
     columns = [
         np.repeat(grid.series, grid.steps),
@@ -232,24 +229,20 @@ def judged_table(settings: ForecastTrainConfig, checkpoint: Path, split: str) ->
         )
     batch = data.windows[split][:]
     scaled = {"truth": batch.target, **forecasts_of(net, data, batch)}
-    series, time = _column_names(settings)
-    windows, ahead, targets = len(batch.origin), np.array(spec.horizons), len(spec.targets)
+    windows, targets = len(batch.origin), len(spec.targets)
+    ahead = np.arange(1, spec.horizon + 1)
     times = data.grid.times(batch.origin.numpy()[:, None] + ahead)
     return pa.table(
         {
-            series: np.repeat(np.array(spec.series)[batch.series.numpy()], len(ahead) * targets),
-            time: np.repeat(times.ravel(), targets),
+            settings.data.series or "series": np.repeat(
+                np.array(spec.names)[batch.series.numpy()], len(ahead) * targets
+            ),
+            settings.data.time: np.repeat(times.ravel(), targets),
             "steps_ahead": np.tile(np.repeat(ahead, targets), windows),
             "target": np.tile(spec.targets, windows * len(ahead)),
             **{name: spec.in_units(forecast.numpy()).ravel() for name, forecast in scaled.items()},
         }
     )
-
-
-def _column_names(settings: ForecastTrainConfig) -> tuple[str, str]:
-    """Names of the columns of series and time."""
-    time = settings.data.time
-    return settings.data.series or "series", time[0] if len(time) == 1 else "time"
 
 
 def _data(settings: ForecastTrainConfig) -> ForecastDataModule:
@@ -273,9 +266,9 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
     """
     net, spec = load_forecaster(checkpoint)
     grid = read_grid(source, spec.source, key="source")
-    if unknown := [name for name in grid.series if name not in spec.series]:
+    if unknown := [name for name in grid.series if name not in spec.names]:
         raise UsageError(
-            f"source={source}: series {', '.join(unknown)} is not among those trained on: {', '.join(spec.series)}"
+            f"source={source}: series {', '.join(unknown)} is not among those trained on: {', '.join(spec.names)}"
         )
     table = WindowTable(grid, spec)
     known = [
@@ -283,7 +276,7 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
         for series, last in enumerate(grid.last)
     ]
     ready = (grid.last + 1 >= spec.history) & known
-    gap = f"{spec.history} steps without a gap of more than {spec.max_gap}"
+    gap = f"{spec.history} steps without a gap of more than {MAX_GAP}"
     if not ready.any():
         raise UsageError(f"source={source}: no series ends with {gap}")
     names = np.array(grid.series)
@@ -293,18 +286,17 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
             "source=%s: no forecast of series %s, which must end with %s", source, left_out, gap
         )
     rows = np.flatnonzero(ready)
-    series = torch.tensor([spec.series.index(name) for name in names[rows]])
-    batch = table.batch(rows, grid.last[rows])._replace(
-        series=series, statics=table.statics[series]
-    )
+    series = torch.tensor([spec.names.index(name) for name in names[rows]])
+    batch = table.batch(rows, grid.last[rows])._replace(series=series)
+    ahead = np.arange(1, spec.horizon + 1)
     values = spec.in_units(forecast_batch(net, batch).numpy())
     if not np.isfinite(values).all():
         raise UsageError(f"checkpoint={checkpoint}: its forecasts are no numbers")
     return pa.table(
         {
-            "series": np.repeat(names[rows], len(spec.horizons)),
-            "time": grid.times(grid.last[rows][:, None] + np.array(spec.horizons)).ravel(),
-            "steps_ahead": np.tile(np.array(spec.horizons), len(rows)),
+            "series": np.repeat(names[rows], spec.horizon),
+            "time": grid.times(grid.last[rows][:, None] + ahead).ravel(),
+            "steps_ahead": np.tile(ahead, len(rows)),
             **{target: values[:, :, column].ravel() for column, target in enumerate(spec.targets)},
         }
     )

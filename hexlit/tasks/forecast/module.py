@@ -1,6 +1,4 @@
-"""Networks that forecast, their errors in the targets' units,
-and the Lightning modules of data and learning.
-"""
+"""Networks that forecast, their errors in units, and Lightning's modules of data and learning."""
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -23,6 +21,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
 from hexlit.tasks.forecast.data import (
+    MAX_GAP,
     ForecastBatch,
     Windows,
     WindowSpec,
@@ -31,12 +30,7 @@ from hexlit.tasks.forecast.data import (
     in_batches,
     read_grid,
 )
-from hexlit.tasks.supervised import (
-    SupervisedModule,
-    check_unchanged,
-    sine_positions,
-    transformer_layers,
-)
+from hexlit.tasks.supervised import SupervisedModule, check_unchanged
 from hexlit.tasks.tables import SPLITS
 
 NAIVE = ("persistence", "seasonal")
@@ -51,6 +45,10 @@ LOSSES: dict[str, Loss] = {
     "huber": functional.huber_loss,
 }
 """Losses of scaled values by name."""
+TREND_STEPS = 13
+"""Length of the moving average of `TrendEncoder`; odd, so that it has a middle."""
+EMBEDDING = 4
+"""Size of the embedding of a series."""
 
 
 class ForecastDataModule(L.LightningDataModule):
@@ -111,7 +109,7 @@ class ForecastDataModule(L.LightningDataModule):
         times = [str(time) for time in self.grid.times(np.array((0, *self.cuts, self.grid.steps)))]
         return {
             "windows": {split: len(windows) for split, windows in self.windows.items()},
-            "rows_left_out": dict(self.grid.left_out),
+            "rows_left_out": self.grid.left_out,
             "dropped": {split: windows.dropped for split, windows in self.windows.items()},
             "begins": dict(zip(SPLITS, times, strict=False)),
             "end": times[-1],
@@ -138,9 +136,9 @@ class ForecastDataModule(L.LightningDataModule):
     def _find(self, split: str) -> Windows:
         number = SPLITS.index(split)
         begin, end = (0, *self.cuts, self.grid.steps)[number : number + 2]
-        windows = Windows(self.table, begin, end, self.config.stride)
+        windows = Windows(self.table, begin, end)
         if not len(windows):
-            needed = self.spec.history + max(self.spec.horizons)
+            needed = self.spec.history + self.spec.horizon
             missing = np.isnan(self.grid.values[:, begin:end]).mean((0, 1))
             shares = ", ".join(
                 f"{share:.0%} of {name}"
@@ -148,7 +146,7 @@ class ForecastDataModule(L.LightningDataModule):
             )
             raise UsageError(
                 f"data: the {split} split of {end - begin} steps has no window of {needed} (data.history + "
-                f"data.horizon) without gaps above data.max_gap={self.config.max_gap}; missing are {shares}"
+                f"data.horizon) without gaps above {MAX_GAP} steps; missing are {shares}"
             )
         return windows
 
@@ -181,98 +179,66 @@ class RecurrentEncoder(nn.Module):
         return history[:, -1]
 
 
-class TransformerEncoder(nn.Module):
-    """A small pre-norm transformer (Vaswani et al.
-    2017) over the steps; the code is its output of the last step.
-    """
-
-    def __init__(self, inputs: int, history: int, config: ForecastNetConfig) -> None:
-        """`config.layers` layers of width `config.hidden`, for a past of `history` steps."""
-        super().__init__()
-        width = config.hidden
-        self.project = nn.Linear(inputs, width)
-        self.layers = transformer_layers(width, config.heads, config.layers, config.dropout)
-        self.register_buffer("positions", sine_positions(history, width), persistent=False)
-        self.positions: Tensor
-        self.width = width
-
-    def forward(self, history: Tensor) -> Tensor:
-        """The code `[B, D]` of `history` `[B, H, F]`."""
-        code: Tensor = self.layers(self.project(history) + self.positions)
-        return code[:, -1]
-
-
 class TrendEncoder(nn.Module):
-    """Trend and remainder of every input, unchanged:
-    with a linear head this is DLinear (Zeng et al. 2023).
+    """Trend and remainder of every input: with a linear head this is DLinear (Zeng et al. 2023).
+
+    The trend is a moving average; the edges of the past are repeated.
     """
 
-    def __init__(self, inputs: int, history: int, trend: int, dropout: float) -> None:
-        """The trend is a moving average of `trend` steps, the edges of the past repeated."""
+    def __init__(self, inputs: int, history: int, dropout: float) -> None:
+        """For a past of `history` steps with `inputs` values each."""
         super().__init__()
-        self.trend = trend
         self.dropout = nn.Dropout(dropout)
         self.width = 2 * inputs * history
 
     def forward(self, history: Tensor) -> Tensor:
         """The code `[B, 2 * H * F]` of `history` `[B, H, F]`."""
         columns = history.transpose(1, 2)
-        padded = functional.pad(columns, (self.trend // 2, self.trend // 2), mode="replicate")
-        trend = functional.avg_pool1d(padded, self.trend, 1)
+        edge = TREND_STEPS // 2
+        padded = functional.pad(columns, (edge, edge), mode="replicate")
+        trend = functional.avg_pool1d(padded, TREND_STEPS, 1)
         parts: Tensor = self.dropout(torch.cat([trend, columns - trend], 1).flatten(1))
         return parts
 
 
 class ForecastNet(nn.Module):
-    """An encoder of the past, an embedding of the series and a dense head: all horizons at once.
+    """An encoder of the past, an embedding of the series and a dense head: all steps ahead at once.
 
-    With `residual` the past of the targets is relative to the last known value, and the forecast is
-    the change from it, as in NLinear (Zeng et al. 2023). A level that training never had is then
-    harmless. The last layer begins at zero, so an untrained network forecasts the last known value.
+    The past of the targets is relative to the last known value, and the forecast is the change from
+    it, as in NLinear (Zeng et al. 2023): a level that training never had is harmless. The last
+    layer begins at zero, so an untrained network forecasts the last known value.
     """
 
     def __init__(self, config: ForecastNetConfig, spec: WindowSpec) -> None:
         """A fresh network of the kind of `config` for windows of `spec`."""
         super().__init__()
-        self.residual, linear = config.residual, config.kind == "linear"
-        self.horizons, self.targets = len(spec.horizons), len(spec.targets)
-        self.encoder: RecurrentEncoder | TransformerEncoder | TrendEncoder
-        if linear:
-            self.encoder = TrendEncoder(spec.inputs, spec.history, config.trend, config.dropout)
-        elif config.kind == "transformer":
-            self.encoder = TransformerEncoder(spec.inputs, spec.history, config)
+        self.targets = len(spec.targets)
+        self.encoder: RecurrentEncoder | TrendEncoder
+        if config.kind == "linear":
+            self.encoder = TrendEncoder(spec.inputs, spec.history, config.dropout)
         else:
             self.encoder = RecurrentEncoder(config.kind, spec.inputs, config.units, config.dropout)
-        self.embedding = (
-            nn.Embedding(len(spec.series), config.embedding) if config.embedding else None
-        )
-        width = (
-            self.encoder.width
-            + config.embedding
-            + len(spec.static_columns)
-            + self.horizons * spec.calendars
-        )
-        last = nn.Linear(width if linear else config.head, self.horizons * self.targets)
+        self.embedding = nn.Embedding(len(spec.names), EMBEDDING)
+        width = self.encoder.width + EMBEDDING + spec.horizon * spec.calendars
+        outputs = spec.horizon * self.targets
+        hidden: list[nn.Module] = []
+        if config.kind == "linear":
+            last = nn.Linear(width, outputs)
+        else:
+            last = nn.Linear(config.head, outputs)
+            hidden = [nn.Linear(width, config.head), nn.ReLU(), nn.Dropout(config.dropout)]
         nn.init.zeros_(last.weight)
         nn.init.zeros_(last.bias)
-        hidden = (
-            [] if linear else [nn.Linear(width, config.head), nn.ReLU(), nn.Dropout(config.dropout)]
-        )
         self.head = nn.Sequential(*hidden, last)
 
-    def forward(self, history: Tensor, future: Tensor, statics: Tensor, series: Tensor) -> Tensor:
+    def forward(self, history: Tensor, future: Tensor, series: Tensor) -> Tensor:
         """Scaled forecasts float32 `[B, P, T]`; the arguments are as in `ForecastBatch`."""
-        last = history[:, -1:, : self.targets]
-        if self.residual:
-            history = torch.cat(
-                [history[:, :, : self.targets] - last, history[:, :, self.targets :]], 2
-            )
-        parts = [self.encoder(history), statics, future.flatten(1)]
-        if self.embedding is not None:
-            parts.append(self.embedding(series))
+        targets, others = history[:, :, : self.targets], history[:, :, self.targets :]
+        last = targets[:, -1:]
+        code = self.encoder(torch.cat([targets - last, others], 2))
+        parts = [code, future.flatten(1), self.embedding(series)]
         change: Tensor = self.head(torch.cat(parts, 1)).float()
-        change = change.view(-1, self.horizons, self.targets)
-        return change + last if self.residual else change
+        return change.view(len(last), -1, self.targets) + last
 
 
 @dataclass(frozen=True)
@@ -325,13 +291,13 @@ def naive_forecasts(history: Tensor, spec: WindowSpec) -> dict[str, Tensor]:
     each horizon; a past that is shorter than the season has none.
     """
     targets = history[:, :, : len(spec.targets)]
-    forecasts = {"persistence": targets[:, -1:].expand(-1, len(spec.horizons), -1)}
+    forecasts = {"persistence": targets[:, -1:].expand(-1, spec.horizon, -1)}
     if spec.history >= spec.season:
         # The step before the forecast is -1; a horizon h looks back by the least number of seasons
         # that covers it.
         steps = [
             spec.history - 1 + ahead - spec.season * -(-ahead // spec.season)
-            for ahead in spec.horizons
+            for ahead in range(1, spec.horizon + 1)
         ]
         forecasts["seasonal"] = targets[:, steps]
     return forecasts
@@ -345,7 +311,7 @@ class ForecastModule(SupervisedModule):
     `val.mae_TARGET` is logged too.
     """
 
-    inputs = 4
+    inputs = 3
 
     def __init__(
         self, config: ForecastTrainConfig, spec: WindowSpec, profile: DeviceProfile
@@ -402,10 +368,10 @@ class ForecastModule(SupervisedModule):
 def blank_batch(spec: WindowSpec, count: int, device: torch.device) -> ForecastBatch:
     """`count` windows on `device` that contain only means."""
     zeros = partial(torch.zeros, device=device)
-    number, steps = zeros(count, dtype=torch.long), len(spec.horizons)
-    future, statics = zeros(count, steps, spec.calendars), zeros(count, len(spec.static_columns))
-    history, target = (
-        zeros(count, spec.history, spec.inputs),
-        zeros(count, steps, len(spec.targets)),
+    return ForecastBatch(
+        history=zeros(count, spec.history, spec.inputs),
+        future=zeros(count, spec.horizon, spec.calendars),
+        series=zeros(count, dtype=torch.long),
+        target=zeros(count, spec.horizon, len(spec.targets)),
+        origin=zeros(count, dtype=torch.long),
     )
-    return ForecastBatch(history, future, statics, number, target, number)

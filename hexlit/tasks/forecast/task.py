@@ -22,6 +22,9 @@ from hexlit.tracking.metric_names import Metric
 from hexlit.training.checkpoints import check_same
 from hexlit.training.task import Session
 
+SHOWN = 6
+"""Forecasts of the test set in the figure."""
+
 
 class ForecastTask(SupervisedTask):
     """Teaches a network to forecast series."""
@@ -47,28 +50,27 @@ class ForecastTask(SupervisedTask):
         self.module = ForecastModule(self.config, self.data.spec, session.profile)
 
     def forward_flops(self) -> int:
-        meta = torch.device(
-            "meta"
-        )  # shapes only; recurrent layers become plain products, which the counter knows
+        # Shapes only; recurrent layers become plain products, which the counter knows.
+        meta = torch.device("meta")
         with meta:
             net = ForecastNet(self.config.net, self.data.spec)
-        return forward_flops(net, *blank_batch(self.data.spec, 1, meta)[:4])
+        return forward_flops(net, *blank_batch(self.data.spec, 1, meta)[:3])
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         check_same(folder, saved, {"net": asdict(self.config.net), "loss": self.config.loss})
 
     def test(self) -> list[dict[str, Any]]:
-        """The errors on the test set by forecaster,
-        target and horizon; a few forecasts become `forecasts.svg`.
+        """The errors on the test set by forecaster, target and step ahead.
+
+        A few forecasts become `forecasts.svg`.
         """
         net, minutes = cast(ForecastNet, self.module.net_in_use), self.config.data.step_minutes
-        if self.config.figures:
-            unit = "hours" if minutes == 60 else f"steps of {minutes} minutes"
-            shown = example_panels(net, self.data, self.config.figures)
-            target = self.data.spec.targets[0]
-            self.save_figure(
-                "forecasts.svg", draw(lambda panels: draw_forecasts(panels, target, unit), shown)
-            )
+        unit = "hours" if minutes == 60 else f"steps of {minutes} minutes"
+        shown = example_panels(net, self.data, SHOWN)
+        target = self.data.spec.targets[0]
+        self.save_figure(
+            "forecasts.svg", draw(lambda panels: draw_forecasts(panels, target, unit), shown)
+        )
         return error_table(net, self.data)
 
     def summary(self) -> Mapping[str, Any]:

@@ -75,7 +75,7 @@ def test_the_report_is_of_the_test_texts_and_lists_the_most_confident_errors(
 ) -> None:
     data, tokens = make_data(save(*sentences(40), tmp_path / "t.csv"))
     net = make_module(data, tokens, kind="mean").net
-    report = report_on_test(net, data, 3)
+    report = report_on_test(net, data)
     found = probabilities_of(net, data.in_order("test"), 18)
     truth, texts = data.labels["test"], data.texts["test"]
     assert report["texts"] == 18
@@ -83,7 +83,7 @@ def test_the_report_is_of_the_test_texts_and_lists_the_most_confident_errors(
     assert report["baseline"]["accuracy"] > 0.8
     assert sum(map(sum, report["confusion"]["counts"])) == 18
     assert [row["support"] for row in report["classes"]] == [6, 6, 6]
-    for shown, row in zip(report["errors"], surprises(found, truth, 3), strict=True):
+    for shown, row in zip(report["errors"], surprises(found, truth, 5), strict=True):
         assert shown["text"] == texts[row][:80]
         assert shown["truth"] == data.classes[truth[row]] != shown["predicted"]
         assert shown["confidence"] == pytest.approx(found[row].max())

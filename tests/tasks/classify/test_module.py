@@ -25,7 +25,7 @@ from tests.training.trainers import validated
 
 def make_net(kind: str, **settings: Any) -> TextNet:
     torch.manual_seed(0)
-    config = TextNetConfig(kind=kind, width=16, layers=2, heads=2, **settings)
+    config = TextNetConfig(kind=kind, width=16, layers=2, **settings)
     return net_of(config, TextTokens("", 0, 50, 12), 3, None).eval()
 
 

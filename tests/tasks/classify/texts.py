@@ -83,9 +83,7 @@ def make_module(
     data: ClassifyDataModule, tokens: TextTokens, *, ema_decay: float = 0.0, **net: Any
 ) -> ClassifyModule:
     torch.manual_seed(0)
-    config = TextNetConfig(
-        **{"width": 16, "layers": 1, "heads": 2, "dropout": 0.0, "token_dropout": 0.0} | net
-    )
+    config = TextNetConfig(**{"width": 16, "layers": 1, "dropout": 0.0, "token_dropout": 0.0} | net)
     learning = OptimizerConfig(lr=1e-2, warmup_steps=0, schedule="constant")
     settings = ClassifyTrainConfig(
         net=config, optimizer=learning, trainer=TrainerConfig(ema_decay=ema_decay)

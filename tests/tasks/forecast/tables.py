@@ -69,13 +69,13 @@ def save(table: pa.Table, path: Path) -> Path:
 def make_config(path: Path, **settings: Any) -> ForecastDataConfig:
     """Of the columns of `hourly`; short windows."""
     columns = {
-        "time": ["time"],
+        "time": "time",
         "timezone": None,
         "series": "place",
         "targets": ["temp"],
         "features": ["wind"],
     }
-    fields: dict[str, Any] = {"history": 6, "horizon": 3, "season": 4, "max_gap": 2}
+    fields: dict[str, Any] = {"history": 6, "horizon": 3, "season": 4}
     return ForecastDataConfig(path=str(path), **columns | fields | settings)
 
 
