@@ -12,7 +12,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import TextDataConfig, TextNetConfig
 from hexlit.tasks.forecast.config import ForecastDataConfig
-from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
+from hexlit.tasks.hex.config import DataConfig
 from hexlit.tracking.config import WandbConfig
 from hexlit.training.config import TrainerConfig
 
@@ -79,23 +79,10 @@ from hexlit.training.config import TrainerConfig
             {"device": "cuda:1", "devices": 2},
             "accelerator.devices=2: .*device=cuda:1 is one device",
         ),
-        (
-            AcceleratorConfig,
-            {"cudnn_benchmark": True, "deterministic": True},
-            "accelerator.cudnn_benchmark=true: .* accelerator.deterministic=true",
-        ),
         (WandbConfig, {"project": "a/b"}, "logger.wandb.project='a/b': a name without any of"),
         *(
             (TrainerConfig, {"max_time": text}, "00:30:00")
             for text in ("abc", "30", "5:00", "1:2:3:4:5", "-1:00:00", "00:30:00s", "")
-        ),
-        *(
-            (
-                HexTrainConfig,
-                {"accelerator": AcceleratorConfig(persistent_workers=wanted)},
-                "workers: has no effect",
-            )
-            for wanted in (True, False)
         ),
     ],
 )

@@ -39,14 +39,7 @@ class AcceleratorConfig(Settings, section="accelerator"):
     """Inner precision of fp32 products, as in `torch.set_float32_matmul_precision`."""
 
     channels_last: bool | None = None
-    """Whether images have the memory layout NHWC (true) or NCHW (false).
-    Null: the better one for the device.
-    """
-
-    cudnn_benchmark: bool | None = None
-    """Whether cuDNN tries its convolutions and keeps the fastest.
-    Null: true on cuda unless `deterministic`.
-    """
+    """Whether images are laid out NHWC (true) or NCHW (false). Null: the device's better one."""
 
     deterministic: bool = False
     """Whether cuda uses operators with repeatable results, which are slower; it warns where there
@@ -66,9 +59,7 @@ class AcceleratorConfig(Settings, section="accelerator"):
     """
 
     train_batch: int | None = number(None, "[1, inf)")
-    """Examples in one optimisation step. Null:
-    the recipe's `data.batch`, the same on every device.
-    """
+    """Examples in one optimisation step. Null: the recipe's `data.batch`, alike on all devices."""
 
     micro_batch: int | None = number(None, "[1, inf)")
     """Most examples that go through the network at once in training, on each device. The gradients
@@ -80,37 +71,18 @@ class AcceleratorConfig(Settings, section="accelerator"):
     """Examples in one call when the network is only evaluated. Null: the device's default."""
 
     checkpoint_gradients: bool = False
-    """Whether to compute activations again in the backward pass:
-    less memory for about a quarter more time.
+    """Whether to compute activations again in the backward pass: less memory, a quarter more
+    time.
     """
-
-    fused_optimizer: bool | None = None
-    """Whether an optimizer's update is one kernel. Null: yes, if the optimizer has one."""
 
     workers: int | None = number(None, "[0, inf)")
-    """Number of processes that load data; 0:
-    the main process loads. Null: the default of task and device.
-    """
+    """Processes that load data; 0: the main process loads. Null: the default of task and device."""
 
     prefetch: int | None = number(None, "[1, inf)")
-    """Batches that each loading process prepares ahead.
-    Null: 2. No effect without such processes.
-    """
-
-    persistent_workers: bool | None = None
-    """Whether loading processes stay alive between epochs. Null: yes, if there are any. Hex has
-    another data set and loader each epoch, and refuses it.
-    """
-
-    pin_memory: bool | None = None
-    """Whether host batches are page-locked,
-    which only cuda supports. Null: true on cuda and false elsewhere.
-    """
+    """Batches that each loading process prepares ahead. Null: 2."""
 
     memory_cap: float | None = number(None, "(0, inf)", unit="GiB")
-    """Most device memory that torch may take, in GiB;
-    only cuda and mps support it. Null: no limit.
-    """
+    """Most device memory that torch may take, in GiB; of cuda and mps. Null: no limit."""
 
     memory_warning: float = number(8000.0, "(0, inf)", unit="MB")
     """Memory of host or device, in MB (10^6 bytes), above which an epoch gets a warning."""
@@ -130,10 +102,6 @@ class AcceleratorConfig(Settings, section="accelerator"):
         if (self.devices or 1) > 1 and (self.device == "mps" or self.device.startswith("cuda:")):
             raise UsageError(
                 f"accelerator.devices={self.devices}: accelerator.device={self.device} is one device"
-            )
-        if self.cudnn_benchmark and self.deterministic:
-            raise UsageError(
-                "accelerator.cudnn_benchmark=true: excludes accelerator.deterministic=true; choose one"
             )
 
 

@@ -23,14 +23,14 @@ def make_loader(
     The samples and their order depend only on `seed`, never on the number of processes. The order
     has a generator of its own, as the loader draws seeds for its processes from the other.
 
-    Without processes there is no prefetching and nothing to persist: torch refuses both. Processes
-    are spawned: a fork would carry a live CUDA, MPS or OpenMP runtime into a process where it does
-    not work.
+    Processes stay alive between epochs. Without any there is no prefetching and nothing to persist:
+    torch refuses both. They are spawned, since a fork would carry a live CUDA, MPS or OpenMP
+    runtime into a process where it does not work.
     """
     if profile.workers:
         arguments |= {
             "prefetch_factor": profile.prefetch,
-            "persistent_workers": profile.persistent_workers,
+            "persistent_workers": True,
         }
         arguments["multiprocessing_context"] = "spawn"
     if shuffle:

@@ -43,9 +43,6 @@ class DeviceProfile:
     channels_last: bool
     """Whether images are laid out NHWC."""
 
-    cudnn_benchmark: bool
-    """Whether cuDNN tries its convolutions and keeps the fastest."""
-
     compile: bool
     """Whether the network is compiled for training."""
 
@@ -54,17 +51,11 @@ class DeviceProfile:
     a cpu: the fastest backend depends on the network, its input and the batch.
     """
 
-    pin_memory: bool
-    """Whether host batches are page-locked."""
-
     workers: int
     """Number of processes that load data."""
 
     prefetch: int | None
     """Batches that each of them prepares ahead; None without any."""
-
-    persistent_workers: bool
-    """Whether they stay alive between epochs."""
 
     train_batch: int
     """Examples in one optimisation step."""
@@ -75,14 +66,24 @@ class DeviceProfile:
     evaluation_batch: int
     """Examples in one call when the network is only evaluated."""
 
-    fused_optimizer: bool
-    """Whether an update is one kernel, if the optimizer has one."""
-
     memory_cap: float | None
     """Most device memory that torch may take, in GiB; None: no limit."""
 
     threads: int
     """CPU threads of torch and of all other computations."""
+
+    @property
+    def pin_memory(self) -> bool:
+        """Whether host batches are page-locked, which only cuda supports."""
+        return self.device.type == "cuda"
+
+    @property
+    def fused_optimizer(self) -> bool:
+        """Whether an optimizer's update is one kernel, if it has one.
+
+        Such kernels unscale float16 gradients inside the update, after the clipping.
+        """
+        return self.precision != "16-mixed"
 
     def share(self, workers: int, *, beside: bool = False) -> "DeviceProfile":
         """The part of each of `workers` processes (0 counts as one), with at least one thread.
@@ -105,9 +106,9 @@ class DeviceProfile:
         These are the current device, threads, fp32 precision of products and convolutions, cuDNN's
         choice of convolutions, determinism, and the memory cap.
         """
-        if (
-            self.device.type == "cuda"
-        ):  # the default of calls that name no device, such as those for page-locked memory
+        cuda = self.device.type == "cuda"
+        if cuda:
+            # For calls that name no device, such as those for page-locked memory.
             torch.cuda.set_device(self.device)
         if self.device.type == "cpu":
             keep_freed_memory()
@@ -116,7 +117,7 @@ class DeviceProfile:
         # cuDNN's convolutions have a switch of their own, of the same family as the line above.
         # Mixing it with `fp32_precision` makes torch raise wherever the other family is read.
         torch.backends.cudnn.allow_tf32 = self.matmul_precision != "highest"
-        torch.backends.cudnn.benchmark = self.cudnn_benchmark
+        torch.backends.cudnn.benchmark = cuda and not self.config.deterministic
         torch.backends.cudnn.deterministic = self.config.deterministic
         # Operators without a deterministic twin only warn; they should not end a run.
         torch.use_deterministic_algorithms(self.config.deterministic, warn_only=True)
@@ -145,25 +146,20 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "cpu": {
         "channels_last": True,
         "inference": "auto",
-        "pin_memory": False,
         "evaluation_batch": 256,
     },
     "cuda": {
         "channels_last": True,
         "inference": "graph",
-        "pin_memory": True,
         "evaluation_batch": 1024,
     },
     "mps": {
         "channels_last": False,
         "inference": "eager",
-        "pin_memory": False,
         "evaluation_batch": 512,
     },
 }
-"""The meaning of `auto` and null on each type of device;
-on a cpu the backend is measured for each network.
-"""
+"""The meaning of `auto` and null by type of device; a cpu measures the backend by network."""
 
 TRAIN_BATCH = 512
 """Default number of examples in one optimisation step. It is the same on every device: the steps
@@ -185,9 +181,8 @@ def build_profile(
     Raises:
         UsageError: the device is missing, or does not support a setting.
     """
-    if (
-        config.deterministic
-    ):  # cuBLAS reads it at its first use, which may be the choice of the device
+    if config.deterministic:
+        # cuBLAS reads it at its first use, which may be the choice of the device.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     place = ranks()
     card = 0 if _sees_own_card(place) else place.local_rank
@@ -207,45 +202,45 @@ def profile_on(
         UsageError: it does not support a setting.
     """
     general = DEFAULTS[device.type]
-    own = (task_defaults or {}).get(device.type) or LoadingDefaults(
-        TRAIN_BATCH, general["evaluation_batch"], 0
-    )
-    # A notebook's kernel has no script for a process to begin with.
-    workers = 0 if in_notebook() else own.workers
-    workers = workers if config.workers is None else config.workers
+    loading = (task_defaults or {}).get(device.type)
+    if loading is None:
+        loading = LoadingDefaults(TRAIN_BATCH, general["evaluation_batch"], workers=0)
     precision = training_precision(config.precision, device)
-    filled: dict[str, Any] = {
-        **dict.fromkeys(
-            ("matmul_precision", "compile", "memory_cap")
-        ),  # as configured, on every device
-        **general,
-        **vars(own),
-        "cudnn_benchmark": device.type == "cuda" and not config.deterministic,
-        "workers": workers,
-        "prefetch": 2,
-        "persistent_workers": workers > 0,
-        # Fused kernels unscale float16 gradients inside the update, after the clipping.
-        "fused_optimizer": precision != "16-mixed",
-    }
-    filled |= {
-        name: value for name in filled if (value := getattr(config, name)) not in (None, "auto")
-    }
-    filled["prefetch"] = filled["prefetch"] if workers else None
-    winograd = config.inference == "winograd"
+    dtype = inference_dtype(config.inference_precision, device)
+    if config.inference == "winograd":
+        dtype = torch.float32
+    if config.workers is not None:
+        workers = config.workers
+    elif in_notebook():
+        workers = 0  # a notebook's kernel has no script for a process to begin with
+    else:
+        workers = loading.workers
+    train_batch = config.train_batch or loading.train_batch
     profile = DeviceProfile(
         config=config,
         device=device,
         devices=_training_devices(device, place),
         precision=precision,
-        inference_dtype=torch.float32
-        if winograd
-        else inference_dtype(config.inference_precision, device),
-        micro_batch=min(filled["train_batch"], config.micro_batch or filled["train_batch"]),
+        inference_dtype=dtype,
+        matmul_precision=config.matmul_precision,
+        channels_last=_or_default(config.channels_last, general["channels_last"]),
+        compile=config.compile,
+        inference=general["inference"] if config.inference == "auto" else config.inference,
+        workers=workers,
+        prefetch=(config.prefetch or 2) if workers else None,
+        train_batch=train_batch,
+        micro_batch=min(train_batch, config.micro_batch or train_batch),
+        evaluation_batch=config.evaluation_batch or loading.evaluation_batch,
+        memory_cap=config.memory_cap,
         threads=config.threads or place.threads(usable_cores()),
-        **filled,
     )
-    _refuse_unsupported(profile, place)
+    _refuse_unsupported(config, device)
+    _refuse_other_processes(config, device, place)
     return profile
+
+
+def _or_default(value: bool | None, default: bool) -> bool:
+    return default if value is None else value
 
 
 def every_profile(
@@ -279,46 +274,34 @@ def _training_devices(device: torch.device, place: Ranks) -> int | list[int]:
 
 
 def _sees_own_card(place: Ranks) -> bool:
-    """Whether this rank of several on a machine sees no card but its own,
-    as by `srun --gpus-per-task`.
-    """
+    """Whether this rank of several sees no card but its own, as by `srun --gpus-per-task`."""
     return place.by_srun and place.local_size > 1 and len(cuda_devices()) == 1
 
 
-def _refuse_unsupported(profile: DeviceProfile, place: Ranks) -> None:
-    config, device, fp16 = profile.config, profile.device, profile.precision == "16-mixed"
-    cpu, cuda, winograd = (
-        device.type == "cpu",
-        device.type == "cuda",
-        config.inference == "winograd",
-    )
-    only_cuda, only_cpu = (
-        f"only cuda has it, the device is {device}",
-        f"only the cpu has it, the device is {device}",
-    )
-    size, dtype, one_device = (
-        place.local_size,
-        config.inference_precision,
-        device.type == "mps" or ":" in config.device,
-    )
-    miscounted = place.several and config.devices not in (None, size)
-    refused = {
-        f"devices={config.devices}: {size} processes were started here; leave it out": miscounted,
-        f"device={config.device}: is one device for {size} processes; use cuda or cpu": place.several
-        and one_device,
-        "persistent_workers=true: needs accelerator.workers above 0": config.persistent_workers
-        and not profile.workers,
-        f"memory_cap={config.memory_cap}: only cuda and mps have it, the device is cpu": cpu
-        and config.memory_cap,
-        f"pin_memory=true: {only_cuda}": config.pin_memory and not cuda,
-        f"inference={config.inference}: {only_cpu}": (winograd or config.inference == "fused")
-        and not cpu,
-        f"inference_precision={dtype}: winograd evaluates in fp32": winograd
-        and dtype not in ("auto", "fp32"),
-        f"inference=graph: {only_cuda}": config.inference == "graph" and not cuda,
-        "fused_optimizer=true: unscales float16 gradients after their clipping": config.fused_optimizer
-        and fp16,
-    }
-    for message, holds in refused.items():
-        if holds:
-            raise UsageError(f"accelerator.{message}")
+def _refuse_unsupported(config: AcceleratorConfig, device: torch.device) -> None:
+    """Raise `UsageError` where a setting does not work on `device`."""
+    backend, dtype = config.inference, config.inference_precision
+    if backend in ("winograd", "fused") and device.type != "cpu":
+        raise UsageError(f"accelerator.inference={backend}: only the cpu has it, not {device}")
+    if backend == "graph" and device.type != "cuda":
+        raise UsageError(f"accelerator.inference=graph: only cuda has it, not {device}")
+    if backend == "winograd" and dtype not in ("auto", "fp32"):
+        raise UsageError(f"accelerator.inference_precision={dtype}: winograd evaluates in fp32")
+    if config.memory_cap and device.type == "cpu":
+        raise UsageError(
+            f"accelerator.memory_cap={config.memory_cap}: only cuda and mps have it, not the cpu"
+        )
+
+
+def _refuse_other_processes(config: AcceleratorConfig, device: torch.device, place: Ranks) -> None:
+    """Raise `UsageError` where the ranks that were started do not fit the configured devices."""
+    if not place.several:
+        return
+    if config.devices not in (None, place.local_size):
+        raise UsageError(
+            f"accelerator.devices={config.devices}: {place.local_size} processes were started here"
+        )
+    if device.type == "mps" or ":" in config.device:
+        raise UsageError(
+            f"accelerator.device={config.device}: is one device for {place.local_size} processes"
+        )

@@ -205,10 +205,6 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
     """
     what, unit = f"training {trainee.name}, batch {profile.train_batch}", f"{trainee.unit}/s"
     precision = profile.precision + (" compiled" if profile.compile else "")
-    # 16-mixed unscales outside the optimizer's kernel.
-    profile = replace(
-        profile, fused_optimizer=profile.fused_optimizer and profile.precision != "16-mixed"
-    )
     torch.manual_seed(0)
     module, batches = trainee.set_up(profile)
     clock = module.clock

@@ -53,7 +53,6 @@ EVALUATION_SETTINGS = (
     "matmul_precision",
     "deterministic",
     "channels_last",
-    "cudnn_benchmark",
 )
 """Settings of the accelerator that apply to evaluating on every machine."""
 

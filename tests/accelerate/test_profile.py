@@ -40,9 +40,6 @@ def test_only_cuda_pins_memory(
     device: torch.device, pins: bool, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert profile_on(device, monkeypatch).pin_memory is pins
-    if not pins:
-        with pytest.raises(UsageError, match="accelerator.pin_memory=true"):
-            profile_on(device, monkeypatch, pin_memory=True)
 
 
 def test_auto_precision_follows_what_the_device_computes_in(has_bf16: bool) -> None:
@@ -124,12 +121,7 @@ def test_what_an_nvidia_card_gets_by_default(
         False,
         "graph",
     )
-    assert made.cudnn_benchmark is True
     assert made.memory_cap is None
-    assert profile_on(CUDA, monkeypatch, deterministic=True).cudnn_benchmark is False
-    assert profile_on(CUDA, monkeypatch, cudnn_benchmark=False).cudnn_benchmark is False
-    with pytest.raises(UsageError, match="accelerator.fused_optimizer=true"):
-        profile_on(CUDA, monkeypatch, precision="16-mixed", fused_optimizer=True)
 
 
 def test_a_cap_is_set_when_the_profile_is_applied(
@@ -147,7 +139,7 @@ def test_a_cap_is_set_when_the_profile_is_applied(
     assert caps == [(CUDA, 6.0), (CUDA, 1.5)]
     assert current == [CUDA] * 3
     torch.backends.cudnn.benchmark = False
-    with pytest.raises(UsageError, match=r"accelerator.memory_cap=6.0: .* the device is cpu"):
+    with pytest.raises(UsageError, match=r"accelerator.memory_cap=6.0: only cuda and mps"):
         profile_on(CPU, monkeypatch, memory_cap=6.0)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.profile import build_profile
+from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.accelerate.ranks import Ranks
 from hexlit.errors import UsageError
 from hexlit.training.batches import PartOf, equal_parts_of, some_of
@@ -187,16 +187,23 @@ def poison(module: TrainedModule, step: int, value: float) -> None:
     module.net[0].weight.register_hook(hook)
 
 
+@pytest.fixture
+def unfused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scaler needs gradients that are unscaled before the update."""
+    monkeypatch.setattr(DeviceProfile, "fused_optimizer", False)
+
+
+@pytest.mark.usefixtures("unfused")
 def test_an_infinite_gradient_skips_the_step_and_backs_the_scale_off() -> None:
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
-    module = Regression(gradient_clip=5.0, accelerator={"fused_optimizer": False})
+    module = Regression(gradient_clip=5.0)
     poison(module, 1, float("inf"))
     guard = Skipped()
     fit(module, batches(3), scaler=scaler, callbacks=[guard])
     assert guard.skipped == 1
     assert scaler.get_scale() == 512.0
     assert weights(module).isfinite().all()
-    expected = Regression(gradient_clip=5.0, accelerator={"fused_optimizer": False})
+    expected = Regression(gradient_clip=5.0)
     first, _, third = batches(3)
     fit(expected, [first, third], scaler=torch.amp.GradScaler("cpu", init_scale=1024.0))
     torch.testing.assert_close(weights(module), weights(expected), atol=1e-3, rtol=1e-2)
@@ -219,17 +226,14 @@ def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either
     step: int,
     value: float,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     """The state of the optimizer stays what it was, too."""
-    settings: dict[str, Any] = {
-        "optimizer": {"name": name, "momentum": 0.9},
-        "accelerator": {"fused_optimizer": fused},
-    }
-    module, expected = (
-        Regression(gradient_clip=5.0, **settings),
-        Regression(gradient_clip=5.0, **settings),
-    )
+    monkeypatch.setattr(DeviceProfile, "fused_optimizer", fused)
+    optimizer = {"name": name, "momentum": 0.9}
+    module = Regression(gradient_clip=5.0, optimizer=optimizer)
+    expected = Regression(gradient_clip=5.0, optimizer=optimizer)
     poison(module, step, value)
     data = batches(3)
     with caplog.at_level(logging.WARNING, "hexlit"):
@@ -265,9 +269,10 @@ def test_steps_that_learn_nothing_end_the_run(tmp_path: Path) -> None:
         fit(module, batches(), callbacks=[FiniteGuard(tmp_path)], epochs=5)
 
 
+@pytest.mark.usefixtures("unfused")
 def test_short_epochs_that_a_scaler_skips_do_not_end_the_run(tmp_path: Path) -> None:
     """It begins with a large factor, and may skip the first steps of a run."""
-    module = Regression(accelerator={"fused_optimizer": False})
+    module = Regression()
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**18)
     fit(module, batches(1), scaler=scaler, callbacks=[FiniteGuard(tmp_path)], epochs=6)
     assert (int(module.skipped_in_a_row), scaler.get_scale() < 2.0**18) == (0, True)

@@ -128,10 +128,6 @@ class HexTrainConfig(RunConfig):
             raise UsageError(
                 f"selfplay.smaller_boards={boards}: must be below board={self.board}, no data.mix_share"
             )
-        if self.accelerator.persistent_workers is not None:
-            raise UsageError(
-                "accelerator.persistent_workers: has no effect on Hex, whose loaders serve one epoch"
-            )
         pairs = self.evaluation.perfect_pairs
         if pairs and not 3 <= self.board <= 7:
             raise UsageError(

@@ -233,10 +233,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_loading_processes_live_on_between_epochs(path: Path) -> None:
-    """`accelerator.persistent_workers`:
-    the same processes serve both epochs, with other batches in each.
-    """
-    data, tokens = make_data(path, accelerator={"workers": 1, "persistent_workers": True})
+    """The same processes serve both epochs, with other batches in each."""
+    data, tokens = make_data(path, accelerator={"workers": 1})
     padded = data._padded["train"]
     data._padded["train"] = SignedTexts(padded.texts, padded.labels, 0)
     module = make_module(data, tokens, kind="mean")

@@ -214,15 +214,11 @@ def test_a_checkpoint_gives_the_same_network_without_pickle(swap: bool, tmp_path
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
-def test_training_goes_on_with_other_kernels_and_another_memory_layout(
-    optimizer: str, tmp_path: Path
-) -> None:
-    """Each moment stays with its weight, though it lies elsewhere,
-    and fused kernels take over from plain ones.
-    """
+def test_training_goes_on_with_another_memory_layout(optimizer: str, tmp_path: Path) -> None:
+    """Each moment stays with its weight, though it lies at another place."""
     learning = OptimizerConfig(name=optimizer, lr=0.01, warmup_steps=0, schedule="constant")
     plain: dict[str, Any] = {"precision": "32-true"}
-    other = plain | {"channels_last": False, "fused_optimizer": False}
+    other = plain | {"channels_last": False}
     batches = [make_batch(seed=seed) for seed in range(6)]
     ends = []
     for first in (plain, other):
