@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import chain
 from typing import Any, TypeVar
 
 import torch
@@ -41,7 +42,7 @@ def rendezvous(place: Ranks, timeout: timedelta) -> Any:
     Raises:
         UsageError: a rank is missing after `timeout`, or another program uses the port.
     """
-    began, said = time.monotonic(), False
+    began, warned = time.monotonic(), False
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     keys = [f"hexlit/{attempt}/{rank}" for rank in range(place.size)]
     store: Any = None
@@ -53,11 +54,11 @@ def rendezvous(place: Ranks, timeout: timedelta) -> Any:
         if store is not None and store.check(keys):
             return store
         waited = time.monotonic() - began
-        if waited > PATIENCE and not said:
+        if waited > PATIENCE and not warned:
             log.warning(
                 "%s; to train in one process, unset that variable", _whom(place, store, keys)
             )
-            said = True
+            warned = True
         if waited > timeout.total_seconds():
             raise UsageError(
                 f"{_whom(place, store, keys)}, which did not come within accelerator.rank_timeout"
@@ -147,10 +148,13 @@ def all_gather_rows(rows: list[Any]) -> list[Any]:
     """
     if not are_several():
         return rows
-    here: list[Any] = [
-        row.cpu() if isinstance(row, Tensor) else tuple(part.cpu() for part in row) for row in rows
-    ]
-    return [row for part in all_gather(here) for row in part]
+    here: list[Any] = []
+    for row in rows:
+        if isinstance(row, Tensor):
+            here.append(row.cpu())
+        else:
+            here.append(tuple(part.cpu() for part in row))
+    return list(chain.from_iterable(all_gather(here)))
 
 
 def all_reduce(tensors: list[Tensor]) -> None:

@@ -30,7 +30,7 @@ def choose_device(
             full device.
 
     Raises:
-        UsageError: a device named explicitly is missing or fails its test; the message tells what
+        UsageError: a device named explicitly is missing or fails its test; the message names what
             to do. Or a run that shares a study has no memory on its device.
     """
     name = str(requested)
@@ -45,7 +45,10 @@ def choose_device(
         device = cuda if name == "cuda" else torch.device(name)
         if reason := why_missing(device):
             raise UsageError(f"accelerator.device={name}: {reason}")
-    if (name, device.type) == ("auto", "cpu") or not (failure := trial_failure(device)):
+    if name == "auto" and device.type == "cpu":
+        return device
+    failure = trial_failure(device)
+    if not failure:
         return device
     if name != "auto":
         reason = f"the device is there but fails a small matrix product ({failure})"

@@ -65,7 +65,7 @@ class Nvml:
 
     def free_bytes(self) -> list[int]:
         """Free memory of every visible device,
-        in their order; empty where the driver does not tell.
+        in their order; empty where the driver does not report it.
         """
         return [
             int(one.total) - int(one.used)
@@ -87,14 +87,15 @@ class Nvml:
         """
         running, no_bytes = self._of_each(pynvml.nvmlDeviceGetComputeRunningProcesses)
         rates, no_rates = self._of_each(pynvml.nvmlDeviceGetUtilizationRates)
-        held = [
-            [process.usedGpuMemory for process in card if process.pid in pids] for card in running
-        ]
+        held: list[list[Any]] = []
+        for processes in running:
+            memory = [process.usedGpuMemory for process in processes if process.pid in pids]
+            held.append(memory)
         # In a container processes have other numbers than in the driver: a missing one proves
         # nothing.
         renumbered = pid_namespace() not in (0, ROOT_PID_NAMESPACE)
-        if any(None in own or (renumbered and not own) for own in held):
-            no_bytes = "the driver does not tell the memory of these processes"
+        if any(None in memory or (renumbered and not memory) for memory in held):
+            no_bytes = "the driver does not report the memory of these processes"
         busy = [int(rate.gpu) / 100 for rate in rates]
         used = [*compress(busy, map(any, held))] or busy
         reasons = {"device_bytes": no_bytes, "device_utilisation": no_rates}

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -35,11 +36,11 @@ def torch_threads(count: int) -> Iterator[None]:
 
 
 def ways_of_step(most: int, kernels: Sequence[str], *, fixed: bool) -> dict[str, tuple[int, str]]:
-    """Threads and kernels to try, by name:
-    up to `most` threads in powers of two, or if they are `fixed` so many.
-    """
-    fewer = [] if fixed else [2**power for power in range(most.bit_length()) if 2**power < most]
-    return {f"{count} {name}": (count, name) for count in [*fewer, most] for name in kernels}
+    """Threads and kernels to try, by name: `most` threads, and unless `fixed` powers of two below."""
+    counts = [most]
+    if not fixed:
+        counts += [2**power for power in range(most.bit_length()) if 2**power < most]
+    return {f"{count} {name}": (count, name) for count, name in product(sorted(counts), kernels)}
 
 
 def worth_measuring(step: Callable[[int], object], most: int) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -79,7 +80,7 @@ def kernel_sources(package: Path) -> dict[Path, str]:
     """The texts of all modules of `package` that hold kernels,
     and of those that they import at any remove.
     """
-    modules = [path for room in ROOMS for path in (package / room).rglob("*.py")]
+    modules = list(chain.from_iterable((package / room).rglob("*.py") for room in ROOMS))
     texts = {path: path.read_text(encoding="utf-8") for path in modules}
     result: dict[Path, str] = {}
     pending = [path for path, text in texts.items() if USES_KERNELS.search(text)]

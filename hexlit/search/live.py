@@ -230,16 +230,14 @@ class LiveSearch(Guarded):
         swap, first = self._search.params.swap, int(self._search.tree.game["ply"][0])
         level = [(self._root, self._cells)] if first <= ply else []
         for at in range(first, ply):
-            level = [
-                (child, _after(board, child.action, node.to_move))
-                for node, board in level
-                for child in node.children
-                # A stone that is not in `cells` leads elsewhere, except for the first one, which
-                # may be swapped.
-                if child.action == len(cells)
-                or cells[child.action] == node.to_move
-                or (swap and at == 0)
-            ]
+            below = []
+            for node, board in level:
+                for child in node.children:
+                    swaps = child.action == len(cells)
+                    # Only the first stone may change its colour, by a swap.
+                    if swaps or cells[child.action] == node.to_move or (swap and at == 0):
+                        below.append((child, _after(board, child.action, node.to_move)))
+            level = below
         same = [
             node
             for node, board in level

@@ -107,7 +107,8 @@ def packaged_data(package: str, inside: str, extra: str) -> Path:
     """
     spec = find_spec(package)
     for folder in (spec.submodule_search_locations or []) if spec else []:
-        if (path := Path(folder) / inside).exists():
+        path = Path(folder) / inside
+        if path.exists():
             return path
     raise UsageError(
         f"data.path=null: needs the package {package}; {install(extra)}, or set data.path=FILE"

@@ -103,12 +103,9 @@ def _read_json_lines(path: Path, names: list[str]) -> pa.Table:
             if not isinstance(row, dict) or not isinstance(value, str | None):
                 raise pa.ArrowInvalid(f"line {number}: {name} is no text")
             columns[name].append(value)
-    if missing := [
-        name
-        for name, values in columns.items()
-        if values and not any(value is not None for value in values)
-    ]:
-        raise KeyError(f"no line has the field {missing[0]}")
+    for name, values in columns.items():
+        if values and all(value is None for value in values):
+            raise KeyError(f"no line has the field {name}")
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 

@@ -65,8 +65,8 @@ class MetricsCsv(Checkpoint):
         columns: dict[str, list[float]] = {}
         for row in self.table.rows:
             for name, value in row.items():
-                if value != "" and math.isfinite(number := float(value)):
-                    columns.setdefault(name, []).append(number)
+                if value != "" and math.isfinite(float(value)):
+                    columns.setdefault(name, []).append(float(value))
         return columns
 
 
@@ -130,14 +130,12 @@ class WandbRows(Logger):
 
         `columns` have the values of all sessions; W&B itself sees only the rows of this one.
         """
-        summary = {
-            self.names.grouped(name): {
-                best: (max if best == "max" else min)(values),
-                "last": values[-1],
-            }
-            for name, values in columns.items()
-            if (best := self.names.best(name)) is not None
-        }
+        summary = {}
+        for name, values in columns.items():
+            best = self.names.best(name)
+            if best is not None:
+                extreme = max(values) if best == "max" else min(values)
+                summary[self.names.grouped(name)] = {best: extreme, "last": values[-1]}
         self.tracked.flush()  # otherwise its last row would come after this
         self.tracked.note(summary=summary)
 

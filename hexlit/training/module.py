@@ -7,9 +7,11 @@ And its guard against losses and gradients that are no numbers.
 import logging
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -220,14 +222,16 @@ class TrainedModule(L.LightningModule):
             for name, value in figures.items():
                 means[name] = means.get(name, 0.0) + value * share
         if self.ranks.several:
-            of_ranks = all_gather({name: float(value) for name, value in means.items()})
-            means = {name: sum(own.get(name, 0.0) for own in of_ranks) for name in of_ranks[0]}
+            total: Counter[str] = Counter()
+            for part in all_gather({name: float(value) for name, value in means.items()}):
+                total.update(part)
+            means = dict(total)
         named = {f"val.{name}": value for name, value in means.items()}
         self.log_dict(named, on_step=False, on_epoch=True, batch_size=count)
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Clip the norm of the unscaled gradient, and keep the weights where it is not finite."""
-        parameters = [p for group in self.flat.groups for p in group if p.grad is not None]
+        parameters = [p for p in chain.from_iterable(self.flat.groups) if p.grad is not None]
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         finite = norm.isfinite()
         self.skipped_steps = self.skipped_steps.to(norm.device) + (~finite)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
+from itertools import chain
 from typing import Any
 
 import torch
@@ -155,13 +156,10 @@ def scaled_lr(config: OptimizerConfig, batch: int) -> float:
 
 
 def optimizer_state_bytes(optimizer: torch.optim.Optimizer) -> int:
-    """Bytes of the tensors that `optimizer` keeps in addition to the parameters;
-    0 before its first step.
-    """
-    values = (value for state in optimizer.state.values() for value in state.values())
-    return sum(
-        value.numel() * value.element_size() for value in values if isinstance(value, Tensor)
-    )
+    """Bytes of the tensors that `optimizer` keeps next to the parameters; 0 before a step."""
+    states = [state.values() for state in optimizer.state.values()]
+    tensors = [value for value in chain.from_iterable(states) if isinstance(value, Tensor)]
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
 def learning_rate_factor(

@@ -73,25 +73,23 @@ class PhaseTotals:
     @classmethod
     def of(cls, parts: Iterable["PhaseTotals"]) -> "PhaseTotals":
         """The sum of `parts`; a number that only some of them have is the sum of these."""
-        own = list(parts)
-        names = ("epochs", *SUMS, "peak_device_bytes")
-        known = {
-            name: [value for part in own if (value := getattr(part, name)) is not None]
-            for name in names
-        }
-        peak = max(known.pop("peak_device_bytes"), default=None)
-        total = cls(
-            peak_device_bytes=peak, **{name: sum(some) for name, some in known.items() if some}
-        )
-        for part in own:
+        total = cls()
+        busy_seconds = watched_seconds = 0.0
+        for part in parts:
+            for name in ("epochs", *SUMS):
+                value = getattr(part, name)
+                if value is not None:
+                    setattr(total, name, (getattr(total, name) or 0) + value)
+            if part.peak_device_bytes is not None:
+                peak = total.peak_device_bytes or 0
+                total.peak_device_bytes = max(peak, part.peak_device_bytes)
+            if part.device_utilisation is not None:
+                busy_seconds += part.device_utilisation * part.wall_seconds
+                watched_seconds += part.wall_seconds
             total.counts.update(part.counts)
             total.not_measured = part.not_measured
-        watched = [
-            part for part in own if part.device_utilisation is not None and part.wall_seconds > 0
-        ]
-        if watched:
-            busy = sum((part.device_utilisation or 0) * part.wall_seconds for part in watched)
-            total.device_utilisation = busy / sum(part.wall_seconds for part in watched)
+        if watched_seconds > 0:
+            total.device_utilisation = busy_seconds / watched_seconds
         return total
 
     @property
@@ -332,23 +330,18 @@ class PhaseClock:
         self._write()
 
     def totals(self) -> dict[str, PhaseTotals]:
-        """Time and work of each phase over all epochs,
-        in the order of the phases' first appearance.
-        """
-        names = dict.fromkeys(name for _, name, _ in self._rows)
-        return {
-            name: PhaseTotals.of(row for _, phase, row in self._rows if phase == name)
-            for name in names
-        }
+        """Time and work of each phase over all epochs, in the order of their first appearance."""
+        rows: dict[str, list[PhaseTotals]] = {}
+        for _, name, row in self._rows:
+            rows.setdefault(name, []).append(row)
+        return {name: PhaseTotals.of(of_phase) for name, of_phase in rows.items()}
 
     def epoch_rows(self, epoch: int) -> dict[str, PhaseTotals]:
         """Time and work of each phase of `epoch` so far."""
         return {name: row for at, name, row in self._rows if at == epoch}
 
     def steady(self, name: str) -> PhaseTotals:
-        """The phase `name` over all epochs but the first,
-        which warms up; over the first if it is the only one.
-        """
+        """The phase `name` over all epochs but the first, which warms up, if there are others."""
         rows = [row for _, phase, row in self._rows if phase == name]
         return PhaseTotals.of(rows[1:] or rows)
 

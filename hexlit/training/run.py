@@ -272,10 +272,12 @@ class _Run:
                 filter(None, [describe_device(self.profile, task.module), task.engine()])
             ),
             "versions": versions(),
-            **({prefix: dict(evaluation.latest)} if (prefix := evaluation.measured.prefix) else {}),
             **figures,
             **task.summary(),
         }
+        prefix = evaluation.measured.prefix
+        if prefix:
+            summary[prefix] = dict(evaluation.latest)
         write_json_atomic(self.folder / "summary.json", summary)
         if self.wandb is not None:
             self.wandb.note_best(self.metrics.columns())

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,17 +14,16 @@ Row = TypeVar("Row")
 
 
 def write_table(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write the `columns` of `rows`, whole or not at all;
-    a value that is None or missing is empty.
-    """
+    """Write the `columns` of `rows`, whole or not at all; None and a missing value are empty."""
     text = io.StringIO()
     table = csv.DictWriter(text, list(columns), extrasaction="ignore", lineterminator="\n")
     table.writeheader()
-    cells = (row.items() for row in rows)
-    table.writerows(
-        {name: f"{cell:.9g}" if isinstance(cell, float) else cell for name, cell in own}
-        for own in cells
-    )
+    for row in rows:
+        cells = dict(row)
+        for name, cell in row.items():
+            if isinstance(cell, float):
+                cells[name] = f"{cell:.9g}"
+        table.writerow(cells)
     write_text_atomic(path, text.getvalue())
 
 
@@ -74,8 +74,5 @@ class EpochTable:
 
     def _write(self) -> None:
         if self.path is not None:
-            write_table(
-                self.path,
-                dict.fromkeys(["epoch", *(name for row in self.rows for name in row)]),
-                self.rows,
-            )
+            columns = dict.fromkeys(["epoch", *chain.from_iterable(self.rows)])
+            write_table(self.path, columns, self.rows)

@@ -175,7 +175,7 @@ def test_a_figure_that_a_device_does_not_tell_is_none_with_its_reason(
         driver, "nvmlDeviceGetMemoryInfo", raising(NVMLError_GpuIsLost("GPU is lost"))
     )
     driver.held = [(7, None)]
-    unknown = "the driver does not tell the memory of these processes"
+    unknown = "the driver does not report the memory of these processes"
     assert Nvml().usage({7}) == (
         None,
         None,
@@ -193,5 +193,5 @@ def test_in_a_container_a_process_that_is_not_named_holds_an_unknown_amount(
     held, _, reasons = Nvml("0").usage({1})
     assert (held, reasons) == (
         None,
-        {"device_bytes": "the driver does not tell the memory of these processes"},
+        {"device_bytes": "the driver does not report the memory of these processes"},
     )

@@ -8,6 +8,7 @@ Programs have written more than the standard knows, and less: `steps` says what 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 from typing import NamedTuple
 
 from hexlit.errors import UsageError
@@ -293,7 +294,10 @@ def read_cells(
 
 def _facts(game: SgfGame) -> dict[str, Property]:
     """The first property of each name."""
-    return {one.name: one for node in reversed(game.nodes) for one in reversed(node)}
+    first: dict[str, Property] = {}
+    for one in chain.from_iterable(game.nodes):
+        first.setdefault(one.name, one)
+    return first
 
 
 def board_of(game: SgfGame) -> tuple[int, int]:
@@ -368,8 +372,8 @@ def _points(
             )
         corners = [divmod(parse(corner, size, place), size) for corner in name.split(":")]
         rows, columns = zip(*corners, strict=True)
-        across = range(min(columns), max(columns) + 1)
-        yield [row * size + column for row in range(min(rows), max(rows) + 1) for column in across]
+        down, across = range(min(rows), max(rows) + 1), range(min(columns), max(columns) + 1)
+        yield [row * size + column for row, column in product(down, across)]
 
 
 def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
@@ -390,7 +394,8 @@ def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
                 if colour:
                     setup[cell] = colour
     facts = {name: unescaped(one.values[0]) for name, one in _facts(game).items()}
-    comments = [unescaped(one.values[0]) for node in game.nodes for one in node if one.name == "C"]
+    properties = chain.from_iterable(game.nodes)
+    comments = [unescaped(one.values[0]) for one in properties if one.name == "C"]
     winner, ending = _result(facts.get("RE", ""))
     opening = _OPENING.fullmatch(one_line(facts.get("ON", "")))
     black, white, event, date = (one_line(facts.get(name, "")) for name in ("PB", "PW", "EV", "DT"))

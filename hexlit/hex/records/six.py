@@ -87,9 +87,10 @@ def _words(line: str, place: Place) -> Iterator[tuple[str, Place]]:
     """The moves of a numbered line in small letters, each with its place."""
     numbered = _NUMBER.match(line)
     start = numbered.end() if numbered else 0
-    while numbered and (token := _MOVE.match(line, start)):
-        yield token[1].lower(), place.after(token.start(1))
-        start = token.end()
+    if numbered:
+        while token := _MOVE.match(line, start):
+            yield token[1].lower(), place.after(token.start(1))
+            start = token.end()
     if numbered is None or line[start:].strip():
         message = f"{line[start:][:20]!a} is no line of moves such as '1. A2 (0 ms) Swap (26 ms)'"
         raise RecordError("not a game", message, place.after(start))

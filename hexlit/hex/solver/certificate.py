@@ -140,7 +140,8 @@ class Certificate:
                     kills[cell] = reply
         for answer in answers:
             common &= answer[0] | self.claims.carriers[answer[1]]
-        while (left := common & ~sum(kills)) or not answers:
+        while common & ~sum(kills) or not answers:
+            left = common & ~sum(kills)
             known = self._solver.known_moves(
                 np.uint64(_turned(opp)), np.uint64(_turned(own)), WON
             ).tolist()
@@ -219,7 +220,8 @@ class Certificate:
                 ring.append(1 if 0 <= c < size else ring[-1])
             else:
                 bit = 1 << STRIDE * r + c if 0 <= c < size else 0
-                ring.append(0 if bit & empty else 1 if bit & own else -1)
+                stone = 1 if bit & own else -1
+                ring.append(0 if bit & empty else stone)
         return _is_dead(tuple(ring))
 
     def write(self, path: Path) -> int:

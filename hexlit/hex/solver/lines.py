@@ -112,14 +112,11 @@ def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:
             number = claims.connected(own, carrier)
         elif kind == SEMI:
             key, number = claims.connecting(own, carrier) or (None, None)
-        drawn = (
-            [] if number is None else sorted(_draw(claims, number, STONES), reverse=True)
-        )  # ways, then what is sure
-        lines = {
-            (max(ends), min(ends)): kind
-            for kind, *bits in drawn
-            for ends in [list(map(place, bits))]
-        }
+        drawn = [] if number is None else _draw(claims, number, STONES)
+        lines = {}
+        for strength, *bits in sorted(drawn, reverse=True):  # ways, then what is sure
+            ends = list(map(place, bits))
+            lines[max(ends), min(ends)] = strength
         result[colour] = Outlook(
             STRENGTHS.get(kind, ""),
             cells_of(carrier),

@@ -207,7 +207,9 @@ def describe(
     shortest, other_shortest = 2 * _FAR, 2 * _FAR
     for cell in range(_CELLS):
         place = ONE << np.uint64(cell)
-        colour[cell] = 1 if own & place else 2 if opp & place else 0
+        colour[cell] = 2 if opp & place else 0
+        if own & place:
+            colour[cell] = 1
         free = empty & place != ZERO
         detour[0, cell] = distance[0, cell] + distance[1, cell] if free else 4 * _FAR
         detour[1, cell] = distance[2, cell] + distance[3, cell] if free else 4 * _FAR

@@ -5,6 +5,7 @@ batches. No Lightning: loading processes import this.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -204,10 +205,12 @@ class TextTokens:
             tokenizer.encode_batch(list(texts[begin : begin + CHUNK]))
             for begin in range(0, len(texts), CHUNK)
         )
-        encoded = [
-            (one.ids or [self.pad], bool(one.overflowing)) for chunk in chunks for one in chunk
-        ]
-        return [np.array(ids, np.int32) for ids, _ in encoded], sum(cut for _, cut in encoded)
+        tokens: list[Tokens] = []
+        cut = 0
+        for one in chain.from_iterable(chunks):
+            tokens.append(np.array(one.ids or [self.pad], np.int32))
+            cut += bool(one.overflowing)
+        return tokens, cut
 
 
 def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTokens:
@@ -308,7 +311,9 @@ class LengthBuckets(Sampler[list[int]]):
             order[begin : begin + POOL * self._batch]
             for begin in range(0, len(order), POOL * self._batch)
         ]
-        batches = [batch for pool in pools for batch in by_length(pool, self._lengths, self._batch)]
+        batches: list[list[int]] = []
+        for pool in pools:
+            batches += by_length(pool, self._lengths, self._batch)
         for number in random.permutation(len(batches)):
             yield batches[number]
 

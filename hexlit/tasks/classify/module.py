@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 import lightning as L
@@ -105,16 +106,15 @@ class ClassifyDataModule(L.LightningDataModule):
         source = read_labelled(config)
         self.latin1 = source.latin1
         self.splits = split_texts(source, config)
-        self.texts = {
-            split: [source.texts[row] for row in rows] for split, rows in self.splits.rows.items()
-        }
-        names = {
-            split: [source.labels[row] for row in rows] for split, rows in self.splits.rows.items()
-        }
-        self.classes = sorted({name for own in names.values() for name in own})
+        self.texts: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
+        for split, rows in self.splits.rows.items():
+            self.texts[split] = [source.texts[row] for row in rows]
+            names[split] = [source.labels[row] for row in rows]
+        self.classes = sorted(set(chain.from_iterable(names.values())))
         self.labels = {
-            split: np.searchsorted(self.classes, own).astype(np.int64)
-            for split, own in names.items()
+            split: np.searchsorted(self.classes, labels).astype(np.int64)
+            for split, labels in names.items()
         }
         self.cut: dict[str, int] = {}
         self._padded: dict[str, PaddedTexts] = {}

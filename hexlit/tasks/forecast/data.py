@@ -142,10 +142,12 @@ def calendar_features(times: Times, timezone: str | None, names: list[str]) -> N
         "weekday": (local.day_of_week + hours / 24) / 7,
         "yearday": (local.day_of_year - 1 + hours / 24) / 365.25,
     }
-    waves = [
-        wave(2 * np.pi * turns[name].to_numpy()) for name in names for wave in (np.sin, np.cos)
-    ]
-    return np.stack(waves, 1).astype(np.float32) if waves else np.zeros((len(times), 0), np.float32)
+    waves = np.zeros((len(times), 2 * len(names)), np.float32)
+    for place, name in enumerate(names):
+        angle = 2 * np.pi * turns[name].to_numpy()
+        waves[:, 2 * place] = np.sin(angle)
+        waves[:, 2 * place + 1] = np.cos(angle)
+    return waves
 
 
 def carried_forward(

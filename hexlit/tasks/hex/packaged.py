@@ -62,11 +62,10 @@ def network_file(where: str | Path, key: str = "checkpoint") -> Path:
 
 
 def packaged_by_board() -> list[str]:
-    """Full names of the networks that players take without being asked,
-    those of small boards first.
-    """
+    """Full names of the networks that players take unasked, those of small boards first."""
+    names = [f"{PACKAGED}{one}" for one in LARGEST_BOARD]
     files = packaged_networks()
-    return [name for name in (f"{PACKAGED}{one}" for one in LARGEST_BOARD) if name in files]
+    return [name for name in names if name in files]
 
 
 def fitting_network(size: int) -> str | None:

@@ -196,14 +196,15 @@ class HexTask(ShownTask):
     def _measure(self, final: bool) -> Mapping[str, Any]:
         evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
         self._measured = figures = dict(self._strength.measure(evaluator, final=final))
-        if (elo := figures.get("elo_to_perfect")) is not None and self.data_flops():
+        elo = figures.get("elo_to_perfect")
+        if elo is not None and self.data_flops():
             earlier = read_run(self.session.folder)
             was = zip(
                 earlier.column("strength.elo_to_perfect"),
                 earlier.column("cost.actor_macs"),
                 strict=False,
             )
-            near = (macs for elo, macs in was if elo is not None and elo >= -NEARLY)
+            near = (macs for rating, macs in was if rating is not None and rating >= -NEARLY)
             figures["macs_to_perfect"] = next(near, macs_to_perfect(self.data_flops() / 2, elo))
         return figures
 
