@@ -81,8 +81,8 @@ def cached_choice(
 
 
 def fastest(names: Sequence[str], seconds: dict[str, float], margin: float = 0.05) -> str:
-    """The name with the least seconds;
-    the first of `names` unless another is faster by more than `margin`.
+    """The name with the least seconds; the first of `names` unless another is faster by more than
+    `margin`.
     """
     worked = [name for name in names if name in seconds]
     if not worked:
@@ -96,8 +96,8 @@ def timed_in_turn(
     clock: Callable[[], float] = time.perf_counter,
     seconds: float = MEASURED_SECONDS,
 ) -> dict[str, list[float]]:
-    """Seconds of each of `calls`, by name,
-    in rounds in which they take turns for `seconds`; each is called before.
+    """Seconds of each of `calls`, by name, in rounds in which they take turns for `seconds`; each
+    is called before.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
     counts = {}

@@ -45,8 +45,8 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
 
 
 class _EveryRank(torch.autograd.Function):
-    """The tensor `[...]` of every rank as `[ranks, ...]`.
-    Gradients of all ranks flow back to the tensor's own rank.
+    """The tensor `[...]` of every rank as `[ranks, ...]`. Gradients of all ranks flow back to the
+    tensor's own rank.
     """
 
     @staticmethod

@@ -1,5 +1,5 @@
-"""Exchange between the ranks of a run:
-all make the same calls in the same order. A single rank gets its own value.
+"""Exchange between the ranks of a run: all make the same calls in the same order. A single rank
+gets its own value.
 """
 
 import logging
@@ -67,8 +67,8 @@ def rendezvous(place: Ranks, timeout: timedelta) -> Any:
 
 
 def _whom(place: Ranks, store: Any, keys: list[str]) -> str:
-    """Whom the rank at `place` waits for:
-    those without a key in the `store`; the first rank while there is none.
+    """Whom the rank at `place` waits for: those without a key in the `store`; the first rank while
+    there is none.
     """
     missing = (
         [0] if store is None else [rank for rank, key in enumerate(keys) if not store.check([key])]
@@ -105,8 +105,8 @@ def are_several() -> bool:
 
 
 def barrier() -> None:
-    """Wait for the others. Signals, such as Ctrl-C,
-    work meanwhile; inside a wait of gloo they would not.
+    """Wait for the others. Signals, such as Ctrl-C, work meanwhile; inside a wait of gloo they
+    would not.
     """
     if are_several():
         arriving = dist.all_reduce(torch.zeros(1), async_op=True)
@@ -143,8 +143,8 @@ def all_gather(value: T) -> list[T]:
 
 
 def all_gather_rows(rows: list[Any]) -> list[Any]:
-    """The `rows` of all ranks in one list:
-    tensors or tuples of tensors. Those of other ranks are on the cpu.
+    """The `rows` of all ranks in one list: tensors or tuples of tensors. Those of other ranks are
+    on the cpu.
     """
     if not are_several():
         return rows

@@ -27,8 +27,8 @@ def autocast(profile: DeviceProfile) -> torch.autocast:
 
 @contextmanager
 def unchanged(net: nn.Module) -> Iterator[None]:
-    """Restore, at the end of the block,
-    the buffers of `net` and torch's random numbers, and drop gradients.
+    """Restore, at the end of the block, the buffers of `net` and torch's random numbers, and drop
+    gradients.
     """
     buffers = [buffer.clone() for buffer in net.buffers()]
     try:

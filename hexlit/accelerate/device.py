@@ -70,8 +70,8 @@ def cuda_devices() -> list[torch.device]:
 
 
 def as_current(device: torch.device) -> contextlib.AbstractContextManager[Any]:
-    """Make `device` the default cuda device of one thread inside a `with` statement;
-    a thread begins with card 0.
+    """Make `device` the default cuda device of one thread inside a `with` statement; a thread
+    begins with card 0.
     """
     return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
 

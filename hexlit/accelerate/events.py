@@ -1,5 +1,5 @@
-"""Events on the clock of a device:
-work that a device does on its own is timed without waiting for it.
+"""Events on the clock of a device: work that a device does on its own is timed without waiting for
+it.
 """
 
 import time

@@ -1,5 +1,5 @@
-"""The host's resources for this process: cores and memory.
-Imports no torch, so that light commands can use it.
+"""The host's resources for this process: cores and memory. Imports no torch, so that light commands
+can use it.
 """
 
 import contextlib
@@ -20,8 +20,8 @@ CPU_FILE = Path("/proc/cpuinfo")
 
 
 def in_notebook() -> bool:
-    """Whether this process is an IPython kernel,
-    as behind a notebook; a terminal of IPython is none.
+    """Whether this process is an IPython kernel, as behind a notebook; a terminal of IPython is
+    none.
     """
     ipython = sys.modules.get("IPython")
     return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
@@ -35,15 +35,15 @@ def pid_namespace() -> int:
 
 
 def process_space() -> str:
-    """Space of process numbers: a machine, or a container on it.
-    Equal numbers in equal spaces are the same process.
+    """Space of process numbers: a machine, or a container on it. Equal numbers in equal spaces are
+    the same process.
     """
     return f"{socket.gethostname()}/{pid_namespace()}"
 
 
 def usable_cores() -> int:
-    """CPU cores that this process may use: those of the machine,
-    or fewer by its affinity, container or Slurm job.
+    """CPU cores that this process may use: those of the machine, or fewer by its affinity,
+    container or Slurm job.
     """
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -110,8 +110,8 @@ def free_host_bytes() -> int:
 
 
 def _limit_and_use() -> tuple[int, int]:
-    """Limit of the container, and its use without the file cache,
-    in bytes; without a limit the largest one, and 0.
+    """Limit of the container, and its use without the file cache, in bytes; without a limit the
+    largest one, and 0.
     """
     for folder, limit_name, use_name, cache_name in (
         (CGROUPS, "memory.max", "memory.current", "inactive_file"),

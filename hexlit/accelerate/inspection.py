@@ -255,8 +255,8 @@ class TinyNet(nn.Sequential):
 
 
 def probe_product(device: torch.device) -> Values:
-    """Multiply two 1000x1000 fp32 matrices on `device`;
-    `largest_error` of an entry against float64 on the CPU.
+    """Multiply two 1000x1000 fp32 matrices on `device`; `largest_error` of an entry against float64
+    on the CPU.
     """
 
     def probe() -> tuple[Values, str]:
@@ -370,8 +370,8 @@ def _answer(question: Callable[[], Any]) -> tuple[Any, str]:
 
 
 def _tried(names: Sequence[str], probe: Callable[[], tuple[Values, str]]) -> Values:
-    """The values that `probe` gives by name,
-    None after an exception; `works` unless it says what is wrong.
+    """The values that `probe` gives by name, None after an exception; `works` unless it says what
+    is wrong.
     """
     answer, why = _answer(probe)
     if why:
@@ -392,8 +392,8 @@ def _finite(value: Tensor) -> float:
 
 
 def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float]:
-    """Gradients of the net in one long fp32 vector on the host,
-    and the shortest time of a step in seconds.
+    """Gradients of the net in one long fp32 vector on the host, and the shortest time of a step in
+    seconds.
     """
     torch.manual_seed(0)
     layout = (

@@ -53,14 +53,14 @@ class ResourceSample:
     processes: int
     """Number of running processes, the root included."""
     cpu_percent: float | None
-    """Processor time per time since the previous sample:
-    100 is one busy core. None in the first sample.
+    """Processor time per time since the previous sample: 100 is one busy core. None in the first
+    sample.
     """
     host_bytes: int | None
     """Resident memory, summed over the tree; shared pages count once for each process."""
     device_bytes: int | None
-    """Memory that the tree holds on its visible devices,
-    in bytes; or the amount that its root reports for itself.
+    """Memory that the tree holds on its visible devices, in bytes; or the amount that its root
+    reports for itself.
     """
     device_utilisation: float | None
     """Share of the time with a running kernel, 0 to 1, of any process. It is the mean over the
@@ -163,8 +163,8 @@ class ProcessTree:
 
 
 def _children_of(process: Any) -> list[Any]:
-    """The children of `process`, by Linux's own list where there is one:
-    psutil reads all processes of the machine.
+    """The children of `process`, by Linux's own list where there is one: psutil reads all processes
+    of the machine.
     """
     lists = list(Path(f"/proc/{process.pid}/task").glob("*/children"))
     if not lists:
@@ -313,8 +313,8 @@ def recommended_trials(
 
 
 def last_device_bytes(path: Path) -> int | None:
-    """The device memory in the last whole row of the table at `path`;
-    None without one, or for another kind of file.
+    """The device memory in the last whole row of the table at `path`; None without one, or for
+    another kind of file.
     """
     with contextlib.suppress(OSError, ValueError, IndexError):
         whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
@@ -353,8 +353,8 @@ class RunProcess:
 
     pid: int
     create_time: float
-    """Start of the process in seconds since 1970,
-    which distinguishes it from a later one with the same number.
+    """Start of the process in seconds since 1970, which distinguishes it from a later one with the
+    same number.
     """
 
     @property

@@ -1,6 +1,4 @@
-"""Use of devices: the memory taken and allowed,
-errors about missing memory, and the utilisation.
-"""
+"""Use of devices: the memory taken and allowed, errors about missing memory, and the utilisation."""
 
 import gc
 import math
@@ -30,9 +28,7 @@ _OUT_OF_MEMORY = (
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether `error` says that cuda,
-    mps or the host is out of memory; each has its own message.
-    """
+    """Whether `error` says that cuda, mps or the host is out of memory; each has its own message."""
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and is_oom_message(str(error))
     )
@@ -66,8 +62,8 @@ def held_bytes(device: torch.device) -> int | None:
 
 
 def total_and_free_bytes(device: torch.device) -> tuple[int, int]:
-    """Memory of `device` in bytes: total and free; on mps,
-    the system's recommended limit and the rest of it.
+    """Memory of `device` in bytes: total and free; on mps, the system's recommended limit and the
+    rest of it.
     """
     if device.type == "cuda":
         free, total = torch.cuda.mem_get_info(device)
@@ -85,8 +81,8 @@ def reset_peak(device: torch.device) -> None:
 
 
 def release(device: torch.device) -> None:
-    """Give unused memory back to the device.
-    Call it after handling an exception: a pending one keeps tensors alive.
+    """Give unused memory back to the device. Call it after handling an exception: a pending one
+    keeps tensors alive.
     """
     gc.collect()
     if device.type == "cuda":

@@ -58,14 +58,14 @@ class Nvml:
             self.reason = hidden if count else "the NVIDIA driver sees no device"
 
     def names(self) -> list[str]:
-        """The names of the visible devices,
-        in the order of CUDA_VISIBLE_DEVICES; empty where the driver fails.
+        """The names of the visible devices, in the order of CUDA_VISIBLE_DEVICES; empty where the
+        driver fails.
         """
         return self._of_each(pynvml.nvmlDeviceGetName)[0]
 
     def free_bytes(self) -> list[int]:
-        """Free memory of every visible device,
-        in their order; empty where the driver does not report it.
+        """Free memory of every visible device, in their order; empty where the driver does not
+        report it.
         """
         return [
             int(one.total) - int(one.used)

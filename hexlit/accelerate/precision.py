@@ -14,9 +14,7 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def onednn_takes_bf16() -> bool:
-    """Whether oneDNN computes in bf16 on this CPU,
-    in hardware or not: on x86 it does with AVX512.
-    """
+    """Whether oneDNN computes in bf16 on this CPU, in hardware or not: on x86 it does with AVX512."""
     onednn: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     return onednn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
@@ -34,8 +32,8 @@ def cpu_has_bf16() -> bool:
 
 
 PRODUCT = 512
-"""Rows of the square matrices in the deciding product;
-it takes about 3 ms on a core with AVX512.
+"""Rows of the square matrices in the deciding product; it takes about 3 ms on a core with
+AVX512.
 """
 
 
@@ -52,9 +50,7 @@ def cpu_prefers_bf16() -> bool:
 
 
 def seconds_of_formats() -> dict[str, float]:
-    """Seconds of a product of two matrices on one thread of the CPU,
-    by format: `bf16` and `fp32`.
-    """
+    """Seconds of a product of two matrices on one thread of the CPU, by format: `bf16` and `fp32`."""
     with torch.inference_mode(), torch_threads(1):
         matrices = {
             name: torch.ones(PRODUCT, PRODUCT, dtype=DTYPES[name]) for name in ("bf16", "fp32")
@@ -67,8 +63,8 @@ def seconds_of_formats() -> dict[str, float]:
 
 
 def cuda_has_bf16(device: torch.device) -> bool:
-    """Whether the CUDA device multiplies bf16 in hardware
-    (compute capability 8.0 and later); a missing one may.
+    """Whether the CUDA device multiplies bf16 in hardware (compute capability 8.0 and later); a
+    missing one may.
     """
     return not torch.cuda.is_available() or torch.cuda.get_device_capability(device) >= (8, 0)
 
@@ -97,8 +93,8 @@ def inference_dtype(requested: str, device: torch.device) -> torch.dtype:
 
 
 def _format(requested: str, setting: str, device: torch.device) -> str:
-    """The `requested` number format, if the device computes in it;
-    for `auto`, the fastest of the device.
+    """The `requested` number format, if the device computes in it; for `auto`, the fastest of the
+    device.
     """
     if requested == "auto" and device.type == "cuda":
         return "bf16" if cuda_has_bf16(device) else "fp16"

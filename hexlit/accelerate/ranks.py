@@ -17,8 +17,8 @@ FIRST_PORT = 15_000
 
 @dataclass(frozen=True)
 class Ranks:
-    """The place of this process among those of its run.
-    A process without such a run is the only one.
+    """The place of this process among those of its run. A process without such a run is the only
+    one.
     """
 
     rank: int = 0
@@ -36,8 +36,8 @@ class Ranks:
     by_srun: bool = False
     """Whether srun has started the ranks; it can show each of them its own card alone."""
     cores: int | None = None
-    """Cores of this process if Slurm gives it a share;
-    None: the ranks of a machine share its cores.
+    """Cores of this process if Slurm gives it a share; None: the ranks of a machine share its
+    cores.
     """
 
     def __post_init__(self) -> None:
@@ -91,8 +91,8 @@ class Ranks:
         return slice(self.rank, None, self.size) if self.has_part(count) else slice(0, 1)
 
     def has_part(self, count: int) -> bool:
-        """Whether this rank has examples in a batch of `count`.
-        A rank without any reads the first one in vain.
+        """Whether this rank has examples in a batch of `count`. A rank without any reads the first
+        one in vain.
         """
         return self.rank < count
 

@@ -24,8 +24,8 @@ BUSY = "import os, sys\nos.nice(5)\nwhile os.getppid() == int(sys.argv[1]): pass
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Let torch compute with `count` threads inside the block;
-    a change takes less than a microsecond.
+    """Let torch compute with `count` threads inside the block; a change takes less than a
+    microsecond.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(count)
@@ -44,8 +44,8 @@ def ways_of_step(most: int, kernels: Sequence[str], *, fixed: bool) -> dict[str,
 
 
 def worth_measuring(step: Callable[[int], object], most: int) -> int:
-    """Examples, up to `most`, for which `step` takes a third of a second:
-    fewer say little of two threads.
+    """Examples, up to `most`, for which `step` takes a third of a second: fewer say little of two
+    threads.
     """
     count, seconds = min(16, most), 0.0
     while count < most and seconds < 0.3:

@@ -1,5 +1,5 @@
-"""Rules, records and exact solver;
-importing it checks the environment of Numba, which compiles the kernels.
+"""Rules, records and exact solver; importing it checks the environment of Numba, which compiles the
+kernels.
 """
 
 import os

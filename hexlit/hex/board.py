@@ -96,8 +96,8 @@ class GameBoard:
         return move
 
     def planes(self) -> NDArray[np.int8]:
-        """The position in the mover's frame,
-        int8 `[1, planes, size, size]` (see `hexlit.hex.encoding`).
+        """The position in the mover's frame, int8 `[1, planes, size, size]` (see
+        `hexlit.hex.encoding`).
         """
         return encode(
             self.cells[None], np.array([self.to_move], np.int8), np.array([self.may_swap])
@@ -114,8 +114,8 @@ class GameBoard:
 
 
 def board_text(cells: NDArray[np.int8], size: int) -> str:
-    """The stones int8 `[size*size]` as text,
-    a rhombus without blank lines: X black, O white, . empty.
+    """The stones int8 `[size*size]` as text, a rhombus without blank lines: X black, O white, .
+    empty.
     """
     letters = " ".join(chr(ord("a") + column) for column in range(size))
     lines = [f"   {letters}"]

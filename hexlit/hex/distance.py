@@ -21,8 +21,8 @@ from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import inline, uncounted_kernel
 
 FAR = 1000
-"""Distance, and potential,
-of what cannot be reached against an opponent who spoils the best way.
+"""Distance, and potential, of what cannot be reached against an opponent who spoils the best
+way.
 """
 
 # of one cell, against one step of potential: mobility only decides between equal potentials
@@ -49,8 +49,8 @@ class DistanceRoom(NamedTuple):
     liberty in `liberties`, or -1.
     """
     liberties: NDArray[np.int16]
-    """Empty cells that touch a group,
-    and the place of the group's next one or -1, `[2, 6*size*size]`.
+    """Empty cells that touch a group, and the place of the group's next one or -1, `[2,
+    6*size*size]`.
     """
 
 
@@ -92,8 +92,8 @@ def _list_liberties(stones: Stones, g: int, room: DistanceRoom, table: Geometry)
 def _start(
     stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry
 ) -> int:
-    """Queue the empty cells that touch `edge` (1 first,
-    2 second) of `side`, alone or by a group; returns how many.
+    """Queue the empty cells that touch `edge` (1 first, 2 second) of `side`, alone or by a group;
+    returns how many.
     """
     cells, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
     distance, queue = room.distance[2 * side + edge - 1], room.scratch[_QUEUE]
@@ -182,8 +182,8 @@ def measure(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None
 def distance_value(
     stones: Stones, g: int, colour: int, room: DistanceRoom, table: Geometry
 ) -> float:
-    """The opponent's potential minus that of `colour`;
-    if they are equal, the greater mobility decides.
+    """The opponent's potential minus that of `colour`; if they are equal, the greater mobility
+    decides.
     """
     measure(stones, g, room, table)
     best = room.best
@@ -194,8 +194,8 @@ def distance_value(
 def distance_order(
     stones: Stones, g: int, room: DistanceRoom, table: Geometry, scores: NDArray[np.float64]
 ) -> None:
-    """Score every empty cell as a move, float64 `[size*size]`;
-    a cell that is good for both players is best.
+    """Score every empty cell as a move, float64 `[size*size]`; a cell that is good for both players
+    is best.
     """
     measure(stones, g, room, table)
     distance = room.distance
@@ -224,8 +224,8 @@ def potentials(cells: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.i
 
 
 def potential_after(cells: NDArray[np.int8], move: int, mover: int, player: int) -> int:
-    """Potential of `player` (+1,
-    -1) once `mover` has put a stone on the cell `move` of `cells` int8 `[size*size]`.
+    """Potential of `player` (+1, -1) once `mover` has put a stone on the cell `move` of `cells`
+    int8 `[size*size]`.
     """
     after = cells.copy()
     after[move] = mover

@@ -1,5 +1,5 @@
-"""Input planes of the network, in the mover's frame:
-the player to move always connects top to bottom.
+"""Input planes of the network, in the mover's frame: the player to move always connects top to
+bottom.
 """
 
 import numpy as np

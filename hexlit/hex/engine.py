@@ -22,12 +22,12 @@ class Stones(NamedTuple):
     """Positions of G games. A kernel works on one game `g`, so threads share nothing."""
 
     cells: NDArray[np.int8]
-    """+1 black stone, -1 white stone, 0 empty; the last,
-    extra cell is off the board. `[G, size*size + 1]`.
+    """+1 black stone, -1 white stone, 0 empty; the last, extra cell is off the board. `[G,
+    size*size + 1]`.
     """
     parent: NDArray[np.int16]
-    """Next cell on the way to the root of the group,
-    `[G, size*size]`; meaningless for empty cells.
+    """Next cell on the way to the root of the group, `[G, size*size]`; meaningless for empty
+    cells.
     """
     touch: NDArray[np.int8]
     """At roots: the edges of its owner that the group reaches (bits 1 and 2), `[G, size*size]`."""
@@ -52,8 +52,8 @@ def find(parent: NDArray[np.int16], cell: int) -> int:
 
 @uncounted_device_function
 def place(stones: Stones, g: int, cell: int, colour: int, table: Geometry) -> bool:
-    """Put a stone of `colour` on the empty `cell` of game `g`;
-    True when that connects its owner's edges.
+    """Put a stone of `colour` on the empty `cell` of game `g`; True when that connects its owner's
+    edges.
     """
     cells, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
     cells[cell] = colour
@@ -101,8 +101,8 @@ def colour_at(ply: int) -> int:
 
 @uncounted_device_function
 def swap_pieces(stones: Stones, g: int, table: Geometry) -> None:
-    """White answers Black's only stone by swap-pieces:
-    it becomes a white stone on the mirror image.
+    """White answers Black's only stone by swap-pieces: it becomes a white stone on the mirror
+    image.
     """
     for cell in range(table.size * table.size):
         if stones.cells[g, cell] != 0:
@@ -156,8 +156,8 @@ def play_sequence(stones: Stones, g: int, moves: NDArray[np.int16], table: Geome
 def winning_cells(
     stones: Stones, g: int, colour: int, table: Geometry, cells: NDArray[np.int16]
 ) -> int:
-    """Write to `cells` the winning cells of `colour`:
-    one stone there connects its edges. Returns how many.
+    """Write to `cells` the winning cells of `colour`: one stone there connects its edges. Returns
+    how many.
     """
     board, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
     edges = table.edges[0 if colour > 0 else 1]

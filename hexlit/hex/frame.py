@@ -29,8 +29,8 @@ def framed_cell(row: int, column: int, colour: int, size: int) -> int:
 
 @inline
 def mirrored(cell: int, table: Geometry) -> int:
-    """The cell with row and column exchanged,
-    where swap-pieces puts the white stone; for compiled code.
+    """The cell with row and column exchanged, where swap-pieces puts the white stone; for compiled
+    code.
     """
     image: int = table.transposed[cell]
     return image
@@ -57,7 +57,7 @@ def frame_maps(values: NDArray[Any], colours: NDArray[np.int8], size: int) -> ND
 
 
 def frame_board(cells: NDArray[np.int8], to_move: int, size: int) -> NDArray[np.int8]:
-    """`cells` int8 `[..., size*size]`, +1 black, -1 white,
-    as the mover's own stones (+1) and the opponent's (-1).
+    """`cells` int8 `[..., size*size]`, +1 black, -1 white, as the mover's own stones (+1) and the
+    opponent's (-1).
     """
     return frame_map(cells, to_move, size) * np.int8(to_move)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from hexlit.hex.notation import check_size
 
 BLACK, WHITE = 1, -1
-"""The players, as the kernels know them.
-Black moves first and connects top to bottom, White left to right.
+"""The players, as the kernels know them. Black moves first and connects top to bottom, White left
+to right.
 """
 
 OUTSIDE = 2
@@ -29,12 +29,12 @@ class Geometry(NamedTuple):
     neighbours: NDArray[np.int16]
     """Cells that touch each cell, `[size*size, 6]`."""
     edges: NDArray[np.int8]
-    """For each colour (0 Black, 1 White) and cell the edges it lies on,
-    `[2, size*size]`: 1 first, 2 second, 3 both.
+    """For each colour (0 Black, 1 White) and cell the edges it lies on, `[2, size*size]`: 1 first,
+    2 second, 3 both.
     """
     transposed: NDArray[np.int16]
-    """Action with row and column exchanged, `[size*size + 1]`;
-    the swap action, the last, stays itself.
+    """Action with row and column exchanged, `[size*size + 1]`; the swap action, the last, stays
+    itself.
     """
     rotated: NDArray[np.int16]
     """Action turned by 180 degrees, `[size*size + 1]`; the swap action stays itself."""

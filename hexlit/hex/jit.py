@@ -40,8 +40,8 @@ IMPORTS = re.compile(r"^from hexlit\.([a-z_.]+) import", re.MULTILINE)
 """Matches the imports of a module from this package."""
 
 DAYS_KEPT = 14
-"""A folder that no process has used for so many days is removed;
-a run that lasts longer compiles again at worst.
+"""A folder that no process has used for so many days is removed; a run that lasts longer compiles
+again at worst.
 """
 NEWEST_KEPT = 3
 """Number of folders beside the present one that are kept, however old they are."""
@@ -77,8 +77,8 @@ def remove_old_folders(present: Path) -> list[Path]:
 
 
 def kernel_sources(package: Path) -> dict[Path, str]:
-    """The texts of all modules of `package` that hold kernels,
-    and of those that they import at any remove.
+    """The texts of all modules of `package` that hold kernels, and of those that they import at any
+    remove.
     """
     modules = list(chain.from_iterable((package / room).rglob("*.py") for room in ROOMS))
     texts = {path: path.read_text(encoding="utf-8") for path in modules}
@@ -137,8 +137,8 @@ if numba.config.DISABLE_JIT:
 
 
 def kernel(function: F) -> F:
-    """Compile `function` on first use,
-    keep the machine code on disk, and release the GIL while it runs.
+    """Compile `function` on first use, keep the machine code on disk, and release the GIL while it
+    runs.
     """
     return _compiled(function)
 
@@ -284,8 +284,8 @@ def use_threads(count: int) -> None:
 
 
 def kernel_threads() -> int:
-    """Number of threads for kernels that this Python thread calls:
-    all cores, unless `use_threads` was called.
+    """Number of threads for kernels that this Python thread calls: all cores, unless `use_threads`
+    was called.
     """
     threads: int = getattr(_settings, "threads", numba.config.NUMBA_NUM_THREADS)
     return threads

@@ -1,5 +1,5 @@
-"""When the judgement of an opening is right:
-one rule for every count and every map; it knows no truth itself.
+"""When the judgement of an opening is right: one rule for every count and every map; it knows no
+truth itself.
 """
 
 import math
@@ -18,7 +18,7 @@ def judged_right(value: float | None, wins: bool) -> bool:
 
 
 def openings_right(values: Iterable[float | None], truth: Iterable[bool]) -> int:
-    """Number of judgements that are `judged_right`;
-    `values` and `truth` have an entry for each cell.
+    """Number of judgements that are `judged_right`; `values` and `truth` have an entry for each
+    cell.
     """
     return sum(judged_right(value, wins) for value, wins in zip(values, truth, strict=True))

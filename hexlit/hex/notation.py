@@ -21,8 +21,8 @@ def check_size(size: object, largest: int = 26) -> int:
 
 
 def format_cell(cell: int, size: int) -> str:
-    """Name of the cell with index `cell` (row * size + column),
-    or `swap-pieces` for the index size * size.
+    """Name of the cell with index `cell` (row * size + column), or `swap-pieces` for the index size
+    * size.
     """
     if cell == size * size:
         return SWAP

@@ -30,8 +30,8 @@ def _no_plies() -> NDArray[np.int16]:
 
 @dataclass(frozen=True)
 class GameRecord:
-    """One game of T moves. Self-play fills every field;
-    an imported game has no searched policies or values.
+    """One game of T moves. Self-play fills every field; an imported game has no searched policies
+    or values.
     """
 
     game_id: int

@@ -20,8 +20,8 @@ def rotate_moves(moves: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 def exchange_colours(cells: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Boards int8 `[..., size*size]` with rows and columns and the colours exchanged:
-    the same for the other player.
+    """Boards int8 `[..., size*size]` with rows and columns and the colours exchanged: the same for
+    the other player.
     """
     size = round(cells.shape[-1] ** 0.5)
     mirrored: NDArray[np.int8] = -frame_map(cells, WHITE, size)
@@ -29,8 +29,8 @@ def exchange_colours(cells: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mirror_cell(cell: int, size: int) -> int:
-    """The cell with row and column exchanged,
-    where swap-pieces puts a white stone for the black one on `cell`.
+    """The cell with row and column exchanged, where swap-pieces puts a white stone for the black
+    one on `cell`.
     """
     return frame_action(cell, WHITE, size)
 

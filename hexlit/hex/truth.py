@@ -31,8 +31,8 @@ _UNSOLVED_DRAWS = 20  # unsolved draws in a row for one position before giving u
 
 @dataclass(frozen=True)
 class SolvedPositions:
-    """Undecided positions with their exact value,
-    in the absolute frame (Black +1 connects top to bottom).
+    """Undecided positions with their exact value, in the absolute frame (Black +1 connects top to
+    bottom).
     """
 
     cells: npt.NDArray[np.int8]  # [count, size*size]
@@ -61,8 +61,8 @@ class SolvedPositions:
 
 
 def cached(path: Path | None, make: Callable[[], SolvedPositions]) -> SolvedPositions:
-    """The positions in `path` (`.npz`, no pickle);
-    without that file those of `make`, then kept there (None: not).
+    """The positions in `path` (`.npz`, no pickle); without that file those of `make`, then kept
+    there (None: not).
     """
     kept = None if path is None else _load(path)
     if kept is not None:
@@ -80,8 +80,8 @@ def cached(path: Path | None, make: Callable[[], SolvedPositions]) -> SolvedPosi
 
 
 def stage_of(stones: npt.NDArray[np.int16], fewest: int, most: int) -> npt.NDArray[np.int8]:
-    """Index into STAGES of positions with `fewest` to `most` stones:
-    the third of that range that they lie in.
+    """Index into STAGES of positions with `fewest` to `most` stones: the third of that range that
+    they lie in.
     """
     return (len(STAGES) * (stones - fewest) // (most - fewest + 1)).astype(np.int8)
 

@@ -36,9 +36,7 @@ from hexlit.search.tree import (
 
 
 class CompletedQ(NamedTuple):
-    """Terms that turn the Q values of one node's
-    actions into the bonus sigma(Q) on their logits.
-    """
+    """Terms that turn the Q values of one node's actions into the bonus sigma(Q) on their logits."""
 
     mixed: float
     """v_mix: value of the actions not tried yet."""
@@ -84,9 +82,7 @@ def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
 
 @uncounted_device_function
 def gumbel_child(tree: Tree, g: int, node: int, params: Params) -> int:
-    """Child whose visits lag most behind the improved policy,
-    or NONE for the best untried action.
-    """
+    """Child whose visits lag most behind the improved policy, or NONE for the best untried action."""
     if tree.node[g, node].first_child == NONE:
         return NONE
     q = completed_q(tree, g, node, params)
@@ -149,8 +145,8 @@ def halving_visits(tree: Tree, g: int, child: int) -> int:
 
 @uncounted_device_function
 def halving_action(tree: Tree, g: int, params: Params) -> int:
-    """Root action that sequential halving visits next:
-    the best of those with as many visits as its table says.
+    """Root action that sequential halving visits next: the best of those with as many visits as its
+    table says.
     """
     simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
     wanted = params.schedule[tree.game[g].schedule, considered_actions(tree, g, params), simulation]
@@ -165,8 +161,8 @@ def halving_action(tree: Tree, g: int, params: Params) -> int:
 
 @uncounted_kernel
 def better_start(tree: Tree, g: int, untried: int, params: Params) -> int:
-    """The better of `untried`, the best root action not tried yet (or NONE),
-    and those of an earlier search.
+    """The better of `untried`, the best root action not tried yet (or NONE), and those of an
+    earlier search.
     """
     tried = halving_winner(tree, g, 0, params)
     if untried == NONE or tried == NONE:
@@ -178,8 +174,8 @@ def better_start(tree: Tree, g: int, untried: int, params: Params) -> int:
 
 @uncounted_device_function
 def halving_drops(tree: Tree, g: int, params: Params) -> bool:
-    """Whether sequential halving is about to leave
-    some of the root actions with most visits behind.
+    """Whether sequential halving is about to leave some of the root actions with most visits
+    behind.
     """
     simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
     if tree.game[g].schedule == NONE or simulation < 1:
@@ -200,8 +196,8 @@ def halving_drops(tree: Tree, g: int, params: Params) -> bool:
 
 @uncounted_device_function
 def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
-    """Root action with the highest noise + logit +
-    sigma(Q) among those tried with `wanted` visits in it.
+    """Root action with the highest noise + logit + sigma(Q) among those tried with `wanted` visits
+    in it.
     """
     q = completed_q(tree, g, 0, params)
     best, highest = NONE, -math.inf
@@ -219,8 +215,8 @@ def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
 
 @inline
 def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float32]) -> int:
-    """Write softmax(logits + sigma(completed Q)) into `policy` `[A]`;
-    returns the action that halving left over.
+    """Write softmax(logits + sigma(completed Q)) into `policy` `[A]`; returns the action that
+    halving left over.
     """
     q = completed_q(tree, g, 0, params)
     untried_weight = math.exp(q.scale * (q.mixed - q.high))
@@ -261,8 +257,8 @@ def halving_row(considered: int, simulations: int) -> tuple[int, ...]:
 
 
 def halving_table(considered: int, budgets: tuple[int, ...]) -> NDArray[np.int32]:
-    """`halving_row` for each of `budgets` and number of actions,
-    int32 `[budgets, considered + 1, simulations]`.
+    """`halving_row` for each of `budgets` and number of actions, int32 `[budgets, considered + 1,
+    simulations]`.
     """
     table = np.zeros((len(budgets), considered + 1, max(budgets)), np.int32)
     for row, budget in enumerate(budgets):
@@ -319,8 +315,8 @@ def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
 
 @inline
 def visit_policy(tree: Tree, g: int, policy: NDArray[np.float32]) -> int:
-    """Write each root action's share of the visits into `policy` `[A]`;
-    returns the action visited most.
+    """Write each root action's share of the visits into `policy` `[A]`; returns the action visited
+    most.
     """
     for action in range(policy.size):
         policy[action] = 0.0
@@ -363,8 +359,8 @@ def plans_ahead(params: Params) -> bool:
 
 @uncounted_device_function
 def choose(tree: Tree, g: int, node: int, params: Params) -> int:
-    """Child of `node` to go to: a child tried before,
-    or a new one for the best action not tried yet.
+    """Child of `node` to go to: a child tried before, or a new one for the best action not tried
+    yet.
     """
     if not params.gumbel:
         child = puct_child(tree, g, node, params)
@@ -399,8 +395,8 @@ def prepare_root(tree: Tree, g: int, params: Params) -> None:
 
 @inline
 def root_result(tree: Tree, g: int, params: Params, policy: NDArray[np.float32]) -> int:
-    """Write the policy of the search into `policy` `[A]`,
-    in the mover's frame; returns its best action.
+    """Write the policy of the search into `policy` `[A]`, in the mover's frame; returns its best
+    action.
     """
     return (
         improved_policy(tree, g, params, policy) if params.gumbel else visit_policy(tree, g, policy)

@@ -47,8 +47,8 @@ class _Line(NamedTuple):
 def _list_best(
     stones: Stones, ply: int, width: int, room: DistanceRoom, line: _Line, table: Geometry
 ) -> None:
-    """List the `width` empty cells with the highest
-    static scores as the moves of `ply`, the best first.
+    """List the `width` empty cells with the highest static scores as the moves of `ply`, the best
+    first.
     """
     scores, moves = line.scores, line.moves[ply]
     distance_order(stones, ply, room, table, scores)
@@ -98,8 +98,8 @@ def _enter(
 def _leaf_value(
     stones: Stones, ply: int, room: DistanceRoom, line: _Line, table: Geometry
 ) -> float:
-    """Value of the position at `ply` for its player to move;
-    it looks no further than a win in one move.
+    """Value of the position at `ply` for its player to move; it looks no further than a win in one
+    move.
     """
     colour = 1 if ply % 2 == 0 else -1
     for player in (colour, -colour):

@@ -35,21 +35,19 @@ class GumbelConfig(Settings, section="search.gumbel"):
 
 @dataclass
 class PuctConfig(Settings, section="search.puct"):
-    """PUCT as in AlphaZero (Silver et al. 2018,
-    "A general reinforcement learning algorithm ...").
-    """
+    """PUCT as in AlphaZero (Silver et al. 2018, "A general reinforcement learning algorithm ...")."""
 
     c_init: float = number(1.25, "(0, inf)")
     """Exploration constant at few visits."""
     c_base: float = number(19652.0, "(0, inf)")
     """Number of visits that make the exploration constant grow by log 2."""
     fpu_reduction: float = number(0.2, "(-inf, inf)")
-    """An untried move counts as its parent's value less this,
-    times the root of the prior mass tried already.
+    """An untried move counts as its parent's value less this, times the root of the prior mass
+    tried already.
     """
     noise_share: float = number(0.25, "[0, 1)")
-    """Share of Dirichlet noise in the root's priors during self-play,
-    at temperature 1; in proportion at others.
+    """Share of Dirichlet noise in the root's priors during self-play, at temperature 1; in
+    proportion at others.
     """
     noise_total: float = number(10.0, "(0, inf)")
     """Sum of the Dirichlet's parameters, spread evenly over the legal moves."""

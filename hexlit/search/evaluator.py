@@ -50,8 +50,8 @@ class Evaluator(Protocol):
 
 
 def fill_uniform(planes: NDArray[np.int8], policy: NDArray[np.float32]) -> None:
-    """Give every legal action of the positions `planes`
-    `[B, PLANES, size, size]` the same share of `policy`.
+    """Give every legal action of the positions `planes` `[B, PLANES, size, size]` the same share of
+    `policy`.
     """
     batch, _, size, _ = planes.shape
     policy[:, : size * size] = (planes[:, OWN] + planes[:, OPPONENT] == 0).reshape(batch, -1)
@@ -129,8 +129,8 @@ class AnswerCache(NamedTuple):
 
 
 def empty_cache(positions: int, actions: int) -> AnswerCache:
-    """Room for `positions` answers of 4 * (actions + 3) bytes each;
-    0 makes a cache that stays empty.
+    """Room for `positions` answers of 4 * (actions + 3) bytes each; 0 makes a cache that stays
+    empty.
     """
     return AnswerCache(
         np.zeros(positions, np.uint64),
@@ -177,8 +177,8 @@ def remember(
     policy: NDArray[np.float32],
     value: NDArray[np.float32],
 ) -> None:
-    """Keep the evaluator's answers `policy` `[G, A]`
-    and `value` `[G]` for `planes` `[G, PLANES, n, n]`.
+    """Keep the evaluator's answers `policy` `[G, A]` and `value` `[G]` for `planes` `[G, PLANES, n,
+    n]`.
     """
     if cache.keys.size == 0:
         return

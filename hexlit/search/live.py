@@ -163,8 +163,8 @@ class LiveSearch(Guarded):
         self._halved = False
 
     def _plan(self, simulations: int) -> bool:
-        """Choose Gumbel's rule at the root (see the top of this file);
-        returns whether it is sequential halving.
+        """Choose Gumbel's rule at the root (see the top of this file); returns whether it is
+        sequential halving.
         """
         search = self._search
         tree, first = search.tree, self._visits() == self._credit
@@ -182,8 +182,8 @@ class LiveSearch(Guarded):
         return planned
 
     def _advance(self, visits: int, until: Callable[[], bool] | None) -> bool:
-        """Search up to `visits` visits of the root's children;
-        returns whether `until` stopped it earlier.
+        """Search up to `visits` visits of the root's children; returns whether `until` stopped it
+        earlier.
         """
         search = self._search
         game = search.tree.game
@@ -224,8 +224,8 @@ class LiveSearch(Guarded):
         )
 
     def _find(self, cells: NDArray[np.int8], to_move: int, ply: int) -> int:
-        """The evaluated node of this position in the tree (the most visited,
-        if there are several), or NONE.
+        """The evaluated node of this position in the tree (the most visited, if there are several),
+        or NONE.
         """
         swap, first = self._search.params.swap, int(self._search.tree.game["ply"][0])
         level = [(self._root, self._cells)] if first <= ply else []
@@ -300,8 +300,8 @@ def keep_subtree(tree: Tree, g: int, root: int, params: Params) -> None:
 
 @kernel
 def restore_root(tree: Tree, g: int, params: Params) -> None:
-    """Write the root's priors and scores as they were before any action was tried;
-    there is no noise in them.
+    """Write the root's priors and scores as they were before any action was tried; there is no
+    noise in them.
     """
     untried = tree.policy[g, 0].copy()
     child = tree.node[g, 0].first_child

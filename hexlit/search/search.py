@@ -25,20 +25,20 @@ LARGEST_BOARD = 19
 _DECIDED = 0.9
 """From this distance of a move's value from 0 on, the length of the game matters."""
 _EQUAL, _EQUAL_VISITS = 0.02, 0.25
-"""Largest difference of values, and least share of the most visits,
-of moves that count as equally good.
+"""Largest difference of values, and least share of the most visits, of moves that count as equally
+good.
 """
 
 GAMES_A_THREAD = 128
-"""Fewest games that a further thread takes:
-a game advances in a microsecond, but starting a thread takes fifty.
+"""Fewest games that a further thread takes: a game advances in a microsecond, but starting a thread
+takes fifty.
 """
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Results of a search over B positions.
-    Actions are those of the board (not of the mover's frame).
+    """Results of a search over B positions. Actions are those of the board (not of the mover's
+    frame).
     """
 
     policy: NDArray[np.float32]
@@ -66,8 +66,8 @@ class TreeNode:
     """
 
     def __init__(self, nodes: NDArray[np.void], size: int, to_move: int, index: int = 0) -> None:
-        """Node `index` of the tree `nodes` (NODE `[N]`) on a board of `size`,
-        where `to_move` moves.
+        """Node `index` of the tree `nodes` (NODE `[N]`) on a board of `size`, where `to_move`
+        moves.
         """
         node = nodes[index]
         self.index = index
@@ -169,8 +169,8 @@ class TreeSearch(Guarded):
 
     @by_one_thread
     def place(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> None:
-        """Set up the roots, as for `run`;
-        raises `UsageError` for positions that cannot be searched.
+        """Set up the roots, as for `run`; raises `UsageError` for positions that cannot be
+        searched.
         """
         batch = len(cells)
         if not 0 < batch <= self.games:
@@ -293,9 +293,7 @@ def check_answers(tree: Tree) -> None:
 def plies_before(
     cells: NDArray[np.int8], to_move: NDArray[np.int8], *, swap: bool
 ) -> NDArray[np.int16]:
-    """Moves played before the positions `[B, size*size]`:
-    their stones, and one more after a swap.
-    """
+    """Moves played before the positions `[B, size*size]`: their stones, and one more after a swap."""
     stones: NDArray[np.int16] = np.count_nonzero(cells, axis=1).astype(np.int16)
     if swap:
         stones += (stones == 1) & (to_move > 0)

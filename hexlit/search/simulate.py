@@ -22,8 +22,8 @@ from hexlit.search.tree import NONE, SMALLEST_PRIOR, Params, Tree, clear_node
 
 @uncounted_device_function
 def select(tree: Tree, roots: Stones, walk: Stones, g: int, params: Params, table: Geometry) -> int:
-    """Walk from the root to a node that has no value yet or ends the game;
-    `walk` then holds its position.
+    """Walk from the root to a node that has no value yet or ends the game; `walk` then holds its
+    position.
     """
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
@@ -87,8 +87,8 @@ def expand(
 
 @inline
 def back_up(tree: Tree, g: int, leaf: int, value: float) -> None:
-    """Add `value`, for the player to move at `leaf`,
-    to every node up to the root; its sign changes with the player.
+    """Add `value`, for the player to move at `leaf`, to every node up to the root; its sign changes
+    with the player.
     """
     node = leaf
     while node != NONE:
@@ -137,9 +137,7 @@ def begin(
     noise: float,
     key: np.uint64,
 ) -> None:
-    """Start a search in game `g`;
-    its root is the position in `roots`, which must not be decided.
-    """
+    """Start a search in game `g`; its root is the position in `roots`, which must not be decided."""
     clear_node(tree, g, 0, NONE)
     game = tree.game[g]
     game.key = key
@@ -226,8 +224,8 @@ def advance(
     params: Params,
     table: Geometry,
 ) -> int:
-    """Carry the games `first` to `last` - 1 that have a search to their next leaf;
-    returns how many then wait.
+    """Carry the games `first` to `last` - 1 that have a search to their next leaf; returns how many
+    then wait.
     """
     batch, waiting = Batch(planes, policy, value), 0
     for g in range(first, last):
@@ -367,8 +365,8 @@ def select_apart(
     params: Params,
     table: Geometry,
 ) -> int:
-    """As `select`; NONE if it meets a waiting leaf or,
-    with root batching, a root move with one below.
+    """As `select`; NONE if it meets a waiting leaf or, with root batching, a root move with one
+    below.
     """
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
@@ -394,9 +392,7 @@ def simulate_apart(
     params: Params,
     table: Geometry,
 ) -> None:
-    """Run simulations of game `g` until its batch ends;
-    the leaves' positions are then in `batch`.
-    """
+    """Run simulations of game `g` until its batch ends; the leaves' positions are then in `batch`."""
     while queue.length[g] < queue.leaf.shape[1] and not finished(tree, g):
         if queue.length[g] > 0 and needs_all_values(tree, g, params):
             break
@@ -431,8 +427,8 @@ def advance_leaves(
     params: Params,
     table: Geometry,
 ) -> int:
-    """Carry every game that has a search to its next leaves;
-    returns how many leaves wait for the evaluator.
+    """Carry every game that has a search to its next leaves; returns how many leaves wait for the
+    evaluator.
     """
     batch, waiting = Batch(planes, policy, value), 0
     for g in range(tree.game.size):

@@ -16,8 +16,8 @@ from hexlit.hex.jit import inline, uncounted_device_function
 
 
 class Params(NamedTuple):
-    """The settings in the form that compiled code takes;
-    `hexlit.search.algorithm.compiled_params` makes them.
+    """The settings in the form that compiled code takes; `hexlit.search.algorithm.compiled_params`
+    makes them.
     """
 
     gumbel: bool
@@ -118,14 +118,14 @@ class Tree(NamedTuple):
     policy: NDArray[np.float32]
     """Priors of the actions not tried yet; 0 for illegal and NONE for tried ones, `[G, N, A]`."""
     root_policy: NDArray[np.float32]
-    """Priors at the root before noise and before any action was tried;
-    0 for illegal ones, `[G, A]`.
+    """Priors at the root before noise and before any action was tried; 0 for illegal ones, `[G,
+    A]`.
     """
     root_score: NDArray[np.float32]
     """Gumbel noise plus logit of each legal root action, `[G, A]`."""
     root_kept: NDArray[np.int32]
-    """Share of each root action in the `kept` visits,
-    `[G, A]`; without meaning if there are none.
+    """Share of each root action in the `kept` visits, `[G, A]`; without meaning if there are
+    none.
     """
 
 
@@ -199,8 +199,8 @@ def add_child(tree: Tree, g: int, node: int, action: int) -> int:
 
 @inline
 def child_value(tree: Tree, g: int, child: int) -> float:
-    """Mean value of a visited child for the player who moves at its parent (zero-sum:
-    the sign changes).
+    """Mean value of a visited child for the player who moves at its parent (zero-sum: the sign
+    changes).
     """
     return float(-tree.node[g, child].value_sum / tree.node[g, child].visits)
 

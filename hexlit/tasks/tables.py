@@ -62,8 +62,8 @@ def read_table(
 
 
 def _read_csv(content: bytes, names: list[str], texts: list[str]) -> pa.Table:
-    """The columns `names` of the table in `content`.
-    The `texts` among them are read apart, by rules of their own.
+    """The columns `names` of the table in `content`. The `texts` among them are read apart, by
+    rules of their own.
     """
     lines = pacsv.ParseOptions(newlines_in_values=True)
     typed = pacsv.ConvertOptions(

@@ -44,8 +44,8 @@ class Budget(L.Callback):
         self._end_in_time(trainer)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop if the rest is less than this epoch took.
-        Runs before the evaluation, which then is the final one.
+        """Stop if the rest is less than this epoch took. Runs before the evaluation, which then is
+        the final one.
         """
         share = broadcast(self._used()) / self._limit
         self._took, self.share = share - self.share, share
@@ -74,8 +74,8 @@ class Budget(L.Callback):
 def budgets_of(
     config: TrainerConfig, seconds: Callable[[], float], flops: Callable[[], float]
 ) -> list[Budget]:
-    """The budgets that `config` sets;
-    `seconds()` of this session and `flops()` of the run are spent so far.
+    """The budgets that `config` sets; `seconds()` of this session and `flops()` of the run are
+    spent so far.
     """
     time = (
         None
@@ -94,8 +94,8 @@ def budgets(trainer: L.Trainer) -> list[Budget]:
 
 
 def progress(trainer: L.Trainer, epochs: int) -> float:
-    """Progress of a run after `epochs` epochs, 0 to 1:
-    the largest share, of its epochs or of one of its budgets.
+    """Progress of a run after `epochs` epochs, 0 to 1: the largest share, of its epochs or of one
+    of its budgets.
     """
     return min(
         1.0,

@@ -1,5 +1,5 @@
-"""The places of a run's checkpoints. Nothing heavy is imported here:
-commands look for files before all else.
+"""The places of a run's checkpoints. Nothing heavy is imported here: commands look for files before
+all else.
 """
 
 from pathlib import Path
@@ -7,8 +7,8 @@ from pathlib import Path
 from hexlit.errors import UsageError
 
 CHECKPOINTS, LAST, BEST = "checkpoints", "last.ckpt", "best.ckpt"
-"""Folder of checkpoints in that of a run;
-the state after the latest epoch; the state after the best epoch.
+"""Folder of checkpoints in that of a run; the state after the latest epoch; the state after the
+best epoch.
 """
 
 

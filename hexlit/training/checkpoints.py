@@ -1,5 +1,5 @@
-"""The checkpoints of a run on disk: written beside their place,
-then renamed; checked when they are read.
+"""The checkpoints of a run on disk: written beside their place, then renamed; checked when they are
+read.
 """
 
 import io
@@ -95,8 +95,8 @@ def read_checkpoint(path: Path, key: str | None = None) -> dict[str, Any]:
 
 
 def _why_unread(error: Exception) -> str:
-    """Why `error` came out of reading a checkpoint;
-    torch's own text on `weights_only` has several lines.
+    """Why `error` came out of reading a checkpoint; torch's own text on `weights_only` has several
+    lines.
     """
     message = str(error)
     if not message.startswith("Weights only load failed"):
@@ -110,8 +110,8 @@ def _why_unread(error: Exception) -> str:
 def check_same(
     folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], section: str = ""
 ) -> None:
-    """Raise `UsageError` if a setting of `section`
-    differs from its value `was` in the run in `folder`.
+    """Raise `UsageError` if a setting of `section` differs from its value `was` in the run in
+    `folder`.
     """
     for name, value in now.items():
         key = f"{section}{name}"
@@ -124,9 +124,7 @@ def check_same(
 
 
 def weights_in_use(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The network's own state within that of its module:
-    the averaged weights where there are any.
-    """
+    """The network's own state within that of its module: the averaged weights where there are any."""
     prefix = AVERAGED if any(name.startswith(AVERAGED) for name in state) else TRAINED
     return {
         name.removeprefix(prefix): tensor

@@ -1,5 +1,5 @@
-"""The sections `trainer`, `optimizer` and `logger` of the configuration.
-Nothing heavy is imported here.
+"""The sections `trainer`, `optimizer` and `logger` of the configuration. Nothing heavy is imported
+here.
 """
 
 import re
@@ -36,20 +36,20 @@ class OptimizerConfig(Settings, section="optimizer"):
     lr_batch: int = number(512, "[1, inf)")
     """Batch size that `lr` is meant for, in examples per step."""
     weight_decay: float = number(1e-4, "[0, inf)")
-    """Weight decay of matrices and kernels: L2 for sgd,
-    decoupled otherwise. Biases and norms have none.
+    """Weight decay of matrices and kernels: L2 for sgd, decoupled otherwise. Biases and norms have
+    none.
     """
     momentum: float | None = number(None, "[0, 1)")
     """Momentum of sgd; first beta of adamw and adamw_bf16. None: 0.9. adafactor has none."""
     schedule: str = one_of(("cosine", "constant"), "cosine")
-    """Course of the learning rate:
-    `cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays.
+    """Course of the learning rate: `cosine` falls to `final_lr_share` of `lr` over the run,
+    `constant` stays.
     """
     final_lr_share: float = number(0.05, "(0, 1]")
     """Learning rate at the end of the cosine, as a share of `lr`."""
     decay_share: float = number(1.0, "(0, 1]")
-    """Share of the run during the fall of the cosine;
-    afterwards the rate stays at `final_lr_share` of `lr`.
+    """Share of the run during the fall of the cosine; afterwards the rate stays at `final_lr_share`
+    of `lr`.
     """
     warmup_steps: int = number(100, "[0, inf)")
     """Length of the linear rise of the learning rate to `lr`, in steps."""
@@ -84,8 +84,8 @@ class TrainerConfig(Settings, section="trainer"):
     the weights of the last epoch.
     """
     monitor: str = "train.loss"
-    """Metric, a column of metrics.csv,
-    that decides the best epoch for `patience` and `best.ckpt`.
+    """Metric, a column of metrics.csv, that decides the best epoch for `patience` and
+    `best.ckpt`.
     """
     monitor_mode: str = one_of(("max", "min"), "min")
     """Whether the highest (`max`) or the lowest (`min`) value of `monitor` is the best."""
@@ -121,8 +121,8 @@ class LoggerConfig(Settings, section="logger"):
 
     wandb: WandbConfig = field(default_factory=WandbConfig)
     tensorboard: bool = False
-    """Whether to write TensorBoard event files to
-    `tensorboard/` in the run's folder (extra `tensorboard`).
+    """Whether to write TensorBoard event files to `tensorboard/` in the run's folder (extra
+    `tensorboard`).
     """
 
     def __post_init__(self) -> None:
@@ -144,8 +144,8 @@ class RunOptions:
     trial: bool = False
     """Whether it is a trial of a sweep; see `hexlit.training.task.Session`."""
     given_up: Callable[[], bool] = lambda: False
-    """Whether the result does not matter, as of a pruned trial:
-    then it is not measured again after the last epoch.
+    """Whether the result does not matter, as of a pruned trial: then it is not measured again after
+    the last epoch.
     """
     saved: Callable[[Path], None] = lambda path: None
     """Called after each checkpoint that has been written and checked."""

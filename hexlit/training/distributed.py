@@ -27,8 +27,8 @@ class StartedRanks(LightningEnvironment):
     """The ranks of a run, started by torchrun, srun or hexlit."""
 
     def __init__(self, ranks: Ranks, sees_own_card: bool) -> None:
-        """`ranks` gives the place of this process;
-        it may see no card but its own, as if it had a machine to itself.
+        """`ranks` gives the place of this process; it may see no card but its own, as if it had a
+        machine to itself.
         """
         super().__init__()
         self._ranks = ranks
@@ -49,8 +49,8 @@ class StartedRanks(LightningEnvironment):
 
 
 class SummedGradients(DDPStrategy):
-    """Lightning's DDP without torch's wrapper.
-    Batch norm covers all ranks; they begin with equal weights.
+    """Lightning's DDP without torch's wrapper. Batch norm covers all ranks; they begin with equal
+    weights.
     """
 
     def __init__(self, ranks: Ranks, **arguments: Any) -> None:

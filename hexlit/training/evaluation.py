@@ -1,5 +1,5 @@
-"""The end of an epoch, timed, measured and shown;
-and the end of a run: its reasons, and how it is told.
+"""The end of an epoch, timed, measured and shown; and the end of a run: its reasons, and how it is
+told.
 """
 
 import contextlib
@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 
 
 class EpochPhases(L.Callback):
-    """Times an epoch's steps as the phase `training` and its validation as `validation`;
-    shows the results.
+    """Times an epoch's steps as the phase `training` and its validation as `validation`; shows the
+    results.
     """
 
     def __init__(
@@ -142,9 +142,7 @@ class StopAtTarget:
         return self.reached_after is not None
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue the count of `asdict`;
-        it starts again if the checkpoint has other thresholds.
-        """
+        """Continue the count of `asdict`; it starts again if the checkpoint has other thresholds."""
         if (state["least"], state["evaluations"]) == (self.least, self.evaluations):
             self.running, self.reached_after, self.figures = (
                 state["running"],
@@ -326,8 +324,8 @@ class EarlyStopping(L.Callback):
         trainer.should_stop |= self.patience_exhausted
 
     def _miss(self, names: Sequence[str], *, last: bool) -> None:
-        """Refuse a metric that is not one of `names` and that no later epoch can have;
-        warn where one might.
+        """Refuse a metric that is not one of `names` and that no later epoch can have; warn where
+        one might.
         """
         prefix = self.monitor.partition(".")[0]
         known = any(name.startswith(f"{prefix}.") for name in names)
@@ -354,8 +352,8 @@ class EarlyStopping(L.Callback):
             )
 
     def summary(self) -> dict[str, Any]:
-        """Entries for `summary.json`: the metric,
-        its best value and epoch, and whether its weights are in use.
+        """Entries for `summary.json`: the metric, its best value and epoch, and whether its weights
+        are in use.
         """
         return {
             "monitor": self.monitor,

@@ -46,9 +46,7 @@ class MetricsCsv(Checkpoint):
             )
 
     def validation(self, epoch: int | None = None) -> dict[str, float]:
-        """The logged `val.*` of `epoch`,
-        None for the latest with some; empty without validation.
-        """
+        """The logged `val.*` of `epoch`, None for the latest with some; empty without validation."""
         for row in reversed(self.table.rows):
             measured = {}
             for name, value in row.items():
@@ -59,8 +57,8 @@ class MetricsCsv(Checkpoint):
         return {}
 
     def columns(self) -> dict[str, list[float]]:
-        """Values of every metric over the epochs,
-        without missing values and values that are no numbers.
+        """Values of every metric over the epochs, without missing values and values that are no
+        numbers.
         """
         columns: dict[str, list[float]] = {}
         for row in self.table.rows:

@@ -126,20 +126,16 @@ class TrainedModule(L.LightningModule):
 
     @abstractmethod
     def output(self, batch: Any) -> Any:
-        """The network's output for a batch:
-        of the trained network, or in evaluation of the one in use.
+        """The network's output for a batch: of the trained network, or in evaluation of the one in
+        use.
         """
 
     @abstractmethod
     def losses(self, output: Any, batch: Any) -> dict[str, Tensor]:
-        """Mean losses over a batch, each a scalar;
-        `loss` is minimised, the others are only logged.
-        """
+        """Mean losses over a batch, each a scalar; `loss` is minimised, the others are only logged."""
 
     def measures(self, output: Any, batch: Any) -> dict[str, Tensor]:
-        """Further means over a batch of validation data,
-        each a scalar, logged beside its losses.
-        """
+        """Further means over a batch of validation data, each a scalar, logged beside its losses."""
         return {}
 
     @abstractmethod
@@ -163,8 +159,8 @@ class TrainedModule(L.LightningModule):
         return self.net if self.training else self.net_in_use
 
     def prepare(self) -> float | None:
-        """Move to the device, choose how a step is computed,
-        and compile if asked for: returns its seconds, or None.
+        """Move to the device, choose how a step is computed, and compile if asked for: returns its
+        seconds, or None.
         """
         self.to(self.profile.device)
         if self.device.type == "cpu":
@@ -209,8 +205,8 @@ class TrainedModule(L.LightningModule):
         return losses
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
-        """Log losses and measures of a validation batch as `val.*`;
-        weights and statistics stay unchanged.
+        """Log losses and measures of a validation batch as `val.*`; weights and statistics stay
+        unchanged.
         """
         count = whole_size(self, batch)
         parts = list(parts_of(batch, self.micro_batch)) if self.ranks.has_part(count) else []
@@ -252,8 +248,8 @@ class TrainedModule(L.LightningModule):
             optimizer.zero_grad()
 
     def on_train_epoch_start(self) -> None:
-        """Tie the draws of dropout to the epoch,
-        so that a resumed run repeats them. Every rank draws differently.
+        """Tie the draws of dropout to the epoch, so that a resumed run repeats them. Every rank
+        draws differently.
         """
         torch.manual_seed(self._first_seed + self.current_epoch + self.ranks.rank * 2**32)
         self.skipped_steps = torch.zeros(())
@@ -305,8 +301,8 @@ class TrainedModule(L.LightningModule):
         return self.losses(self.output(batch), batch)["loss"]
 
     def _choose_step(self) -> None:
-        """Take the fastest threads and kernels,
-        measured on as many examples as take some time, up to a micro-batch.
+        """Take the fastest threads and kernels, measured on as many examples as take some time, up
+        to a micro-batch.
         """
         kernels = ("torch",) if self.profile.compile else self.kernels
         ways = ways_of_step(self.threads, kernels, fixed=self.profile.config.threads > 0)
@@ -338,8 +334,8 @@ class TrainedModule(L.LightningModule):
         self.use_kernels(self.kernels_in_use)
 
     def _in_memory(self, work: Callable[[], T], examples: int) -> T:
-        """The result of `work` on so many `examples`,
-        with a smaller micro-batch each time that memory runs out.
+        """The result of `work` on so many `examples`, with a smaller micro-batch each time that
+        memory runs out.
         """
         while True:
             try:
@@ -379,8 +375,8 @@ class TrainedModule(L.LightningModule):
         return sums
 
     def _add_losses(self, losses: Mapping[str, Tensor], examples: int) -> None:
-        """Add the losses of a step to those of the epoch;
-        the last step logs their means as `train.*`.
+        """Add the losses of a step to those of the epoch; the last step logs their means as
+        `train.*`.
         """
         for name, value in losses.items():
             self._totals[name] = self._totals.get(name, 0.0) + value * examples
@@ -392,8 +388,8 @@ class TrainedModule(L.LightningModule):
             self.log_dict(means, on_step=False, on_epoch=True, batch_size=1)
 
     def _micro_batches(self, batch: Any, whole: int) -> Iterator[Any]:
-        """Parts of at most `micro_batch` examples.
-        Every rank has equally many: their statistics cover all ranks.
+        """Parts of at most `micro_batch` examples. Every rank has equally many: their statistics
+        cover all ranks.
         """
         if not self.ranks.several:
             return parts_of(batch, self.micro_batch)

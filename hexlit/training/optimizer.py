@@ -43,8 +43,8 @@ class FlatParameters:
                 parameter.data = view
 
     def gradients(self) -> list[Tensor]:
-        """The gradients, joined for the optimizer;
-        those of the parameters are gone, and a missing one is zeros.
+        """The gradients, joined for the optimizer; those of the parameters are gone, and a missing
+        one is zeros.
         """
         result = []
         for part, group in zip(self.parts, self.groups, strict=True):
@@ -69,8 +69,8 @@ class FlatParameters:
         return pieces
 
     def split_state(self, saved: dict[str, Any]) -> dict[str, Any]:
-        """The state of an optimizer of the flat tensors,
-        by parameter, as views: it then suits any memory layout.
+        """The state of an optimizer of the flat tensors, by parameter, as views: it then suits any
+        memory layout.
         """
         state: dict[int, Any] = {}
         groups = []
@@ -85,8 +85,8 @@ class FlatParameters:
         return {"state": state, "param_groups": groups}
 
     def join_state(self, saved: dict[str, Any], fused: bool | None) -> dict[str, Any]:
-        """The inverse of `split_state`,
-        for an optimizer that is `fused` or not; None: it has no such kernel.
+        """The inverse of `split_state`, for an optimizer that is `fused` or not; None: it has no
+        such kernel.
         """
         state, groups = dict[int, Any](), []
         own_groups = [group for group in saved["param_groups"] if group["params"]]
@@ -105,8 +105,8 @@ class FlatParameters:
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:
-    """The elements of `tensors` in the order of their memory,
-    which must have no gaps, as a new tensor `[N]`.
+    """The elements of `tensors` in the order of their memory, which must have no gaps, as a new
+    tensor `[N]`.
     """
     return torch.cat([tensor.detach().as_strided((tensor.numel(),), (1,)) for tensor in tensors])
 
@@ -165,9 +165,7 @@ def optimizer_state_bytes(optimizer: torch.optim.Optimizer) -> int:
 def learning_rate_factor(
     config: OptimizerConfig, progress: Callable[[], float]
 ) -> Callable[[int], float]:
-    """Factor on `lr` at a step, for `LambdaLR`;
-    `progress` gives the progress of the run, 0 to 1.
-    """
+    """Factor on `lr` at a step, for `LambdaLR`; `progress` gives the progress of the run, 0 to 1."""
 
     def factor(step: int) -> float:
         warmup = min(1.0, (step + 1) / (config.warmup_steps + 1))
@@ -210,8 +208,8 @@ class AdamWBf16(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Update every parameter that has a gradient;
-        `closure` computes the loss and the gradients again.
+        """Update every parameter that has a gradient; `closure` computes the loss and the gradients
+        again.
         """
         loss = None if closure is None else torch.enable_grad()(closure)()
         first = self.param_groups[0]
@@ -243,8 +241,8 @@ class AdamWBf16(Optimizer):
         parameter.add_(first.div_(root), alpha=-group["lr"] / (1 - beta1 ** state["step"]))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the state; torch casts it to the parameters' float32 on the way,
-        which is undone here.
+        """Load the state; torch casts it to the parameters' float32 on the way, which is undone
+        here.
         """
         super().load_state_dict(state_dict)
         for state in self.state.values():
@@ -253,8 +251,8 @@ class AdamWBf16(Optimizer):
 
 
 def rounded_to_bf16(x: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """float32 `x` in bfloat16, each value rounded up or down,
-    more likely to the nearer one. Infinity and NaN stay.
+    """float32 `x` in bfloat16, each value rounded up or down, more likely to the nearer one.
+    Infinity and NaN stay.
     """
     # bfloat16 is the upper half of float32: noise in the lower half carries as often as the lower
     # half is large.

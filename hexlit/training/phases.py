@@ -1,5 +1,5 @@
-"""The phases of a run and their times:
-one row of `phases.csv` for every finished phase of every epoch.
+"""The phases of a run and their times: one row of `phases.csv` for every finished phase of every
+epoch.
 """
 
 import time
@@ -17,8 +17,8 @@ COMPILING = "compiling"
 """Phase for compiling code, or for loading code compiled before."""
 
 STARTING, BETWEEN, SAVING, FINISHING = "starting", "between", "saving", "finishing"
-"""Time outside other phases: before the first epoch,
-inside epochs, after their last phase, after the last epoch.
+"""Time outside other phases: before the first epoch, inside epochs, after their last phase, after
+the last epoch.
 """
 
 ONCE = (COMPILING, STARTING, FINISHING)
@@ -44,16 +44,14 @@ PER_SECOND = "_per_second"
 
 @dataclass
 class PhaseTotals:
-    """Time and work of one phase, in one epoch or in all of them.
-    None is "not measured", never 0.
-    """
+    """Time and work of one phase, in one epoch or in all of them. None is "not measured", never 0."""
 
     epochs: int = 0
     """Number of finished phases in the sums."""
     wall_seconds: float = 0.0
     cpu_seconds: float | None = None
-    """Processor time of this process and of its workers,
-    all threads together; can exceed the wall time.
+    """Processor time of this process and of its workers, all threads together; can exceed the wall
+    time.
     """
     work_seconds: float = 0.0
     """Wall time of the work. It exceeds `wall_seconds` when the work ran beside other phases, and
@@ -125,9 +123,7 @@ Row = tuple[int, str, PhaseTotals]
 
 
 def read_rows(path: Path | None, units: Sequence[str]) -> list[Row]:
-    """The rows of a table of phases that count `units`;
-    raises `UsageError` as `read_table` does.
-    """
+    """The rows of a table of phases that count `units`; raises `UsageError` as `read_table` does."""
 
     def parse(row: dict[str, str]) -> Row:
         kinds = {
@@ -167,8 +163,8 @@ class Phase:
         self.network_seconds: float | None = None
         """Time of waiting for the network so far; None: unknown."""
         self.work_seconds: float | None = None
-        """Wall time of work that others do,
-        perhaps since before this phase; None: the time of this phase.
+        """Wall time of work that others do, perhaps since before this phase; None: the time of this
+        phase.
         """
         self.finished = False
         """Whether the phase ended without an exception."""
@@ -188,14 +184,14 @@ class Phase:
         )
 
     def add(self, **counts: int) -> None:
-        """Count the work since the last call, by unit of the clock.
-        A unit that is never counted stays unknown.
+        """Count the work since the last call, by unit of the clock. A unit that is never counted
+        stays unknown.
         """
         self.counts.update(counts)
 
     def advance(self, done: float, **figures: float) -> None:
-        """Report the progress of the phase: `done` of `goal`,
-        with the current `figures`. A call takes microseconds.
+        """Report the progress of the phase: `done` of `goal`, with the current `figures`. A call
+        takes microseconds.
         """
         self.done = done
         self.figures |= figures
@@ -213,8 +209,8 @@ class Phase:
 
 
 class PhaseListener(Protocol):
-    """Hears of phases as they happen, such as a display.
-    An exception in it ends the run, so it should raise none.
+    """Hears of phases as they happen, such as a display. An exception in it ends the run, so it
+    should raise none.
     """
 
     def phase_started(self, phase: Phase) -> None: ...
@@ -247,8 +243,8 @@ class PhaseClock:
         gauge: DeviceGauge | None = None,
         units: Sequence[str] = ("examples",),
     ) -> None:
-        """`gauge` reads the device; without one its figures are not measured.
-        `units` are the units of the counts.
+        """`gauge` reads the device; without one its figures are not measured. `units` are the units
+        of the counts.
         """
         self.path = path
         self.units = tuple(units)
@@ -291,15 +287,15 @@ class PhaseClock:
                 listener.phase_ended(phase)
 
     def account(self, started: float, epoch: int) -> None:
-        """Give the time outside phases rows too,
-        from `started` (on `time.monotonic()`) on; `epoch` is the first.
+        """Give the time outside phases rows too, from `started` (on `time.monotonic()`) on; `epoch`
+        is the first.
         """
         self._outside = epoch, STARTING
         self._booked = started, self.cpu_clock()
 
     def outside(self, name: str, epoch: int) -> None:
-        """Book the time from now until the next phase in the row `name` of `epoch`;
-        no effect before `account`.
+        """Book the time from now until the next phase in the row `name` of `epoch`; no effect
+        before `account`.
         """
         if self._outside is not None and self._current is None:
             self._book_time_between(time.monotonic())
@@ -355,8 +351,8 @@ class PhaseClock:
 
 
 class RunDisplay(PhaseListener, Protocol):
-    """Shows the phases of a run, its losses and its figures;
-    in its `with` block it may take over the terminal.
+    """Shows the phases of a run, its losses and its figures; in its `with` block it may take over
+    the terminal.
     """
 
     def update(

@@ -1,5 +1,5 @@
-"""Continuing a run: its checkpoint, compared with the settings,
-or the reason why nothing is left to train.
+"""Continuing a run: its checkpoint, compared with the settings, or the reason why nothing is left
+to train.
 """
 
 from collections.abc import Mapping
@@ -82,8 +82,8 @@ def refuse_lost_checkpoint(path: Path, folder: Path) -> None:
 
 
 def refuse_other_best(path: Path, epoch: int) -> None:
-    """Raise `UsageError` unless the checkpoint at `path` is of `epoch` or later,
-    as after a kill between both files.
+    """Raise `UsageError` unless the checkpoint at `path` is of `epoch` or later, as after a kill
+    between both files.
     """
     now = int(read_checkpoint(path)["epoch"])
     if now < epoch:

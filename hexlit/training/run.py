@@ -1,6 +1,4 @@
-"""One run of any task: its Trainer with all shared callbacks,
-its files, its cost, and its result.
-"""
+"""One run of any task: its Trainer with all shared callbacks, its files, its cost, and its result."""
 
 import logging
 import platform
@@ -209,8 +207,8 @@ class _Run:
             module.log_dict({f"{prefix}.{name}": float(value) for name, value in figures.items()})
 
     def fit(self, checkpoint: Path | None) -> dict[str, Any]:
-        """Train from `checkpoint` on, measure the result,
-        and close what the task holds; returns summary entries.
+        """Train from `checkpoint` on, measure the result, and close what the task holds; returns
+        summary entries.
         """
         task, trainer, clock = self.task, self.trainer, self.clock
         figures: dict[str, Any] = {"compile_seconds": None}
@@ -291,8 +289,8 @@ class _Run:
         self._show_ending(summary["ending"])
 
     def _show_ending(self, ending: Mapping[str, Any], **facts: Any) -> None:
-        """Show it with the latest figures of the evaluation,
-        or of the validation of a task without evaluation.
+        """Show it with the latest figures of the evaluation, or of the validation of a task without
+        evaluation.
         """
         figures = (
             self.evaluation.latest if self.evaluation.measured.prefix else self.metrics.validation()
@@ -302,8 +300,8 @@ class _Run:
         )
 
     def _track_files(self, **facts: Any) -> None:
-        """Log on W&B the files that the task has used,
-        then the checkpoints with `facts`; those of trials stay here.
+        """Log on W&B the files that the task has used, then the checkpoints with `facts`; those of
+        trials stay here.
         """
         if self.wandb is None or self.options.trial:
             return
@@ -400,8 +398,8 @@ class Cost(L.Callback):
 
 
 def describe_device(profile: DeviceProfile, module: TrainedModule | None = None) -> str:
-    """One line on the device, its threads, and the precision of training,
-    with the kernels that `module` has chosen.
+    """One line on the device, its threads, and the precision of training, with the kernels that
+    `module` has chosen.
     """
     kind = profile.device.type
     name = torch.cuda.get_device_name(profile.device) if kind == "cuda" else platform.machine()
@@ -416,8 +414,8 @@ def describe_device(profile: DeviceProfile, module: TrainedModule | None = None)
 
 
 def quiet_lightning() -> None:
-    """Keep Lightning's greetings and its hints,
-    which do not suit such a run, off the terminal; errors stay.
+    """Keep Lightning's greetings and its hints, which do not suit such a run, off the terminal;
+    errors stay.
     """
     warnings.filterwarnings("ignore", module=r"lightning\.")
     for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):

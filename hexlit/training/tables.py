@@ -66,8 +66,8 @@ class EpochTable:
         self._write()
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add the row of an epoch after those before it;
-        columns stay in the order of their first appearance.
+        """Add the row of an epoch after those before it; columns stay in the order of their first
+        appearance.
         """
         self.rows = [*(earlier for earlier in self.rows if earlier["epoch"] < row["epoch"]), row]
         self._write()

@@ -1,5 +1,5 @@
-"""A task's contribution to a run: its module, its data,
-and everything else that the shared code needs.
+"""A task's contribution to a run: its module, its data, and everything else that the shared code
+needs.
 """
 
 from abc import ABC, abstractmethod
@@ -52,8 +52,8 @@ class Session:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How a task measures its network in addition to the losses,
-    and when the network has learned enough.
+    """How a task measures its network in addition to the losses, and when the network has learned
+    enough.
     """
 
     prefix: str
@@ -63,8 +63,8 @@ class Evaluation:
     every_epochs: int
     """Epochs between two evaluations. 0: never."""
     least: Mapping[str, float] | None = None
-    """Thresholds that end a run when all are reached,
-    and then end the run. None: nothing ends it.
+    """Thresholds that end a run when all are reached, and then end the run. None: nothing ends
+    it.
     """
     in_a_row: int = 1
     """Successful evaluations in a row that the target needs."""
@@ -110,8 +110,8 @@ class Task(ABC):
         """Floating-point operations of one example's forward pass."""
 
     def training_flops(self) -> int:
-        """Those of an example in training at this time,
-        where the network may compute more than in evaluation.
+        """Those of an example in training at this time, where the network may compute more than in
+        evaluation.
         """
         return self.forward_flops()
 
@@ -131,8 +131,8 @@ class Task(ABC):
         return None
 
     def before_evaluation(self, is_due: Callable[[L.Trainer], bool]) -> list[L.Callback]:
-        """Callbacks that come right before the evaluation;
-        `is_due(trainer)` tells whether one follows.
+        """Callbacks that come right before the evaluation; `is_due(trainer)` tells whether one
+        follows.
         """
         return []
 
@@ -165,8 +165,8 @@ class Task(ABC):
         return {}
 
     def engine(self) -> str:
-        """The engine that works beside the training,
-        for the line on the device, such as `evaluated by cuda graphs`.
+        """The engine that works beside the training, for the line on the device, such as `evaluated
+        by cuda graphs`.
         """
         return ""
 

@@ -1,5 +1,5 @@
-"""A run's use of time, memory and the device:
-the parts of its steps in `steps.csv`, and the whole of it.
+"""A run's use of time, memory and the device: the parts of its steps in `steps.csv`, and the whole
+of it.
 """
 
 import contextlib
@@ -58,8 +58,8 @@ class StepClock(L.Callback):
     def __init__(
         self, path: Path | None, device: torch.device, gauge: DeviceGauge | None = None
     ) -> None:
-        """Rows go to `path`, a whole file after each epoch;
-        None: nowhere. `gauge` reads the device.
+        """Rows go to `path`, a whole file after each epoch; None: nowhere. `gauge` reads the
+        device.
         """
         self.table = EpochTable(path)
         self._device = device
@@ -224,9 +224,7 @@ class RunUsage(L.Callback):
             logger.log_metrics(charts | {EPOCH: float(epoch)}, trainer.global_step - 1)
 
     def peaks(self, epoch: int) -> Mapping[str, int | None]:
-        """Most bytes held in the latest epoch:
-        on the `host`, as samples show, and on the `device`.
-        """
+        """Most bytes held in the latest epoch: on the `host`, as samples show, and on the `device`."""
         samples = self._sampler.samples
         latest = samples[-1].host_bytes if samples else None
         total = PhaseTotals.of(self.clock.epoch_rows(epoch).values())
@@ -248,8 +246,8 @@ class RunUsage(L.Callback):
                 yield "device.steps_utilisation", float(value)
 
     def summary(self) -> dict[str, Any]:
-        """Entries for `summary.json`: peaks of memory in bytes,
-        and the utilisation of the device once it was warm.
+        """Entries for `summary.json`: peaks of memory in bytes, and the utilisation of the device
+        once it was warm.
         """
         totals = self.clock.totals()
         device_peak = PhaseTotals.of(totals.values()).peak_device_bytes

@@ -35,15 +35,15 @@ class RecordFormat:
     suffixes: tuple[str, ...]
     """Suffixes of its files, with the dot."""
     read: Callable[[Iterable[str], str], Iterator[RecordedGame | RecordError]]
-    """(lines, file name) -> the games in order,
-    or the error of one; a stream that raises for no content.
+    """(lines, file name) -> the games in order, or the error of one; a stream that raises for no
+    content.
     """
     text: Callable[[RecordedGame], str]
     """What `write` does; raises `UsageError`."""
 
     def write(self, game: RecordedGame) -> str:
-        """One game as text, to be joined with that of others;
-        raises `RecordError` if the format cannot express it.
+        """One game as text, to be joined with that of others; raises `RecordError` if the format
+        cannot express it.
         """
         try:
             return self.text(game)
@@ -118,8 +118,8 @@ def format_of_text(text: str) -> RecordFormat | None:
 
 
 def read_file(path: Path) -> Iterator[RecordedGame | RecordError]:
-    """The games of a file, or the error of one, as a stream;
-    raises `UsageError` if the file cannot be read.
+    """The games of a file, or the error of one, as a stream; raises `UsageError` if the file cannot
+    be read.
     """
     yield from format_of(path).read(_lines(path), str(path))
 

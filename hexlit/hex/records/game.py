@@ -295,9 +295,7 @@ def told(game: RecordedGame, who: str) -> tuple[RecordedMove, ...]:
 
 
 def next_turn(move: RecordedMove) -> int:
-    """Colour to move after `move`;
-    after swap-sides it is the same colour, now of the other person.
-    """
+    """Colour to move after `move`; after swap-sides it is the same colour, now of the other person."""
     return move.colour if move.action == SWAP_SIDES else -move.colour
 
 

@@ -38,8 +38,8 @@ _COLOURS = {"b": BLACK, "w": WHITE}
 
 
 def read_hexworld(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The games of links, one a line, or the error of a line;
-    empty lines and comments (`# `) are skipped.
+    """The games of links, one a line, or the error of a line; empty lines and comments (`# `) are
+    skipped.
     """
     return read_lines(lines, file, _read_link)
 

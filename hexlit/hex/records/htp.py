@@ -108,9 +108,7 @@ class _Log:
         self.waiting = False
 
     def command(self, command: _Command | None) -> Iterator[RecordedGame | RecordError]:
-        """The command before `command` is settled now;
-        the game that it ends, if it begins another.
-        """
+        """The command before `command` is settled now; the game that it ends, if it begins another."""
         command, self.last, self.waiting = self.last, command, True
         if command is None or command.sign == "?":
             return

@@ -30,8 +30,8 @@ from hexlit.hex.symmetry import mirror_cell
 
 _FIRST = ord("a")
 _NAME = re.compile(r"(?<=P[BW]\[)(.{0,200}?)(?=\]\s*(?:[A-Z]{1,2}\[|;\s*[BW]\[|;?\s*$|\)\s*$))")
-"""Matches the name of a player up to the bracket after
-which another property or a node begins, or the line ends.
+"""Matches the name of a player up to the bracket after which another property or a node begins, or
+the line ends.
 """
 
 
@@ -90,8 +90,8 @@ def write_littlegolem(game: RecordedGame) -> str:
 
 
 def _mirrored(game: RecordedGame) -> RecordedGame:
-    """The same game begun by Black: rows and columns exchanged,
-    and with them colours, names and the winner.
+    """The same game begun by Black: rows and columns exchanged, and with them colours, names and
+    the winner.
     """
     moves = [
         RecordedMove(-colour, mirror_cell(action, game.size) if action >= 0 else action)
@@ -103,8 +103,8 @@ def _mirrored(game: RecordedGame) -> RecordedGame:
 
 
 def _named(name: str, person: str) -> str:
-    """The property of a player's name, as it stands;
-    raises `UsageError` if it would be read as another one.
+    """The property of a player's name, as it stands; raises `UsageError` if it would be read as
+    another one.
     """
     person = one_line(person).encode("utf-8", "replace").decode("utf-8")
     result = f"{name}[{person}]"

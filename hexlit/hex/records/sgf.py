@@ -29,8 +29,8 @@ from hexlit.hex.records.game import (
 )
 
 ROOT = {"AP", "CA", "FF", "GM", "SZ"}
-"""Properties that a game starts with.
-At the start of a variation they mean that the game before was never closed.
+"""Properties that a game starts with. At the start of a variation they mean that the game before
+was never closed.
 """
 
 _TOKEN = re.compile(
@@ -71,9 +71,7 @@ class SgfNode(NamedTuple):
 
 @dataclass(frozen=True)
 class SgfTree:
-    """All lines of one game: a flat list of nodes,
-    so that nothing is as deep as a file is nested.
-    """
+    """All lines of one game: a flat list of nodes, so that nothing is as deep as a file is nested."""
 
     nodes: list[SgfNode]
     place: Place
@@ -93,8 +91,8 @@ class SgfTree:
 
 
 def read_trees(lines: Iterable[str], file: str = "") -> Iterator[SgfTree | RecordError]:
-    """The games of a collection in order, or the error of one;
-    text before the first game is skipped.
+    """The games of a collection in order, or the error of one; text before the first game is
+    skipped.
     """
     game = stray = None
     games = 0
@@ -138,9 +136,7 @@ def unescaped(value: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` without line ends, tabs and other control characters,
-    as names of people are written.
-    """
+    """`text` without line ends, tabs and other control characters, as names of people are written."""
     return _CONTROL.sub(" ", text)
 
 
@@ -156,8 +152,8 @@ def capitals(name: str) -> str:
 
 
 def tokens(lines: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
-    """(kind, text, line, column): kind is the name of a group of `_TOKEN`;
-    `open` is a value cut off at the end.
+    """(kind, text, line, column): kind is the name of a group of `_TOKEN`; `open` is a value cut
+    off at the end.
     """
     value: list[str] = []
     start = (0, 0)
@@ -377,8 +373,8 @@ def _points(
 
 
 def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
-    """A line as its file says it;
-    raises `RecordError` where a value is no move, no cell or no board.
+    """A line as its file says it; raises `RecordError` where a value is no move, no cell or no
+    board.
     """
     size = check_board(*board_of(game), game.place)
     setup: dict[int, int] = {}
@@ -416,8 +412,8 @@ def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
 
 
 def _result(value: str) -> tuple[int, Ending | None]:
-    """(winner, ending) of RE: `B+`, `W+Resign`, `B+T`,
-    `B`, or anything else, which names no winner.
+    """(winner, ending) of RE: `B+`, `W+Resign`, `B+T`, `B`, or anything else, which names no
+    winner.
     """
     match = _RESULT.fullmatch(value.strip())
     if match is None:

@@ -32,8 +32,8 @@ _WINNERS = {"b": BLACK, "1": BLACK, "r": WHITE, "2": WHITE}
 
 
 def read_trmph(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The games of strings, one a line, or the error of a line;
-    empty lines and comments are skipped.
+    """The games of strings, one a line, or the error of a line; empty lines and comments are
+    skipped.
     """
     return read_lines(lines, file, _read_string)
 

@@ -36,8 +36,8 @@ class Variations(NamedTuple):
 
     nodes: list[Variation]
     unread: list[RecordError]
-    """One for each line that is no game of Hex;
-    the nodes before its first wrong move are missing, too.
+    """One for each line that is no game of Hex; the nodes before its first wrong move are missing,
+    too.
     """
 
 

@@ -63,8 +63,8 @@ def unpack(board: int, size: int) -> npt.NDArray[np.bool_]:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def count(typing_context: Any, board: Any) -> tuple[Any, Callable[..., Any]]:
-    """The number of cells in a word, int64:
-    one instruction of the processor, which Numba has no name for.
+    """The number of cells in a word, int64: one instruction of the processor, which Numba has no
+    name for.
     """
     return types.int64(types.uint64), lambda context, builder, signature, words: builder.ctpop(
         words[0]
@@ -91,8 +91,8 @@ def lowest(x: np.uint64) -> np.uint64:
 
 @inline
 def neighbours(x: np.uint64) -> np.uint64:
-    """Every cell beside a cell of `x`;
-    may reach outside a board smaller than 8×8, so mask the result.
+    """Every cell beside a cell of `x`; may reach outside a board smaller than 8×8, so mask the
+    result.
     """
     east = x & NOT_LAST_COLUMN
     west = x & NOT_FIRST_COLUMN
@@ -130,8 +130,8 @@ def transpose(x: np.uint64) -> np.uint64:
 
 @uncounted_kernel
 def rotate(x: np.uint64, spare: np.uint64) -> np.uint64:
-    """The board turned by 180°; `spare` is 9 * (8 - size),
-    the distance of the last cell from bit 63.
+    """The board turned by 180°; `spare` is 9 * (8 - size), the distance of the last cell from bit
+    63.
     """
     x = ((x >> _S1) & _M1) | ((x & _M1) << _S1)
     x = ((x >> _S2) & _M2) | ((x & _M2) << _S2)

@@ -43,8 +43,8 @@ _EDGES = {BLACK: ("top", "bottom"), WHITE: ("left", "right")}
 
 @cache
 def _is_dead(ring: tuple[int, ...]) -> bool:
-    """Whether a cell with these neighbours in order, 1,
-    -1 or 0 (empty), joins nothing, however they are filled.
+    """Whether a cell with these neighbours in order, 1, -1 or 0 (empty), joins nothing, however
+    they are filled.
     """
     ways = product(*((colour,) if colour else (1, -1) for colour in ring))
     return all(sum(way[i] != way[i - 1] for i in range(6)) <= 2 for way in ways)
@@ -119,8 +119,8 @@ class Certificate:
         return number
 
     def _other_loses(self, own: int, opp: int) -> bool:
-        """Whether the other side loses, although it moves;
-        the solver then knows the refutations of its moves.
+        """Whether the other side loses, although it moves; the solver then knows the refutations of
+        its moves.
         """
         return self._solver.prove(np.uint64(_turned(opp)), np.uint64(_turned(own))).state == LOST
 
@@ -128,8 +128,8 @@ class Certificate:
         return int(self._sides.board) & ~(own | opp)
 
     def _answering(self, own: int, opp: int, answers: list[Answer]) -> int:
-        """An OR of answers to all moves of the other side:
-        those given, and those that the solver found first.
+        """An OR of answers to all moves of the other side: those given, and those that the solver
+        found first.
         """
         self._other_loses(own, opp)
         empty = common = self._empty(own, opp)
@@ -158,8 +158,8 @@ class Certificate:
     def _filled(
         self, own: int, opp: int, own_moves: bool
     ) -> tuple[int, int, list[tuple[int, ...]]]:
-        """A position filled in as the solver does,
-        and the steps that gave the winner stones: dead or captured ones.
+        """A position filled in as the solver does, and the steps that gave the winner stones: dead
+        or captured ones.
         """
         if own_moves:
             after_own, after_opp, _, _ = map(
@@ -208,8 +208,8 @@ class Certificate:
         return number
 
     def _dead(self, cell: int, own: int, empty: int) -> bool:
-        """Whether a cell is dead with the stones `own` and these empty cells,
-        all others being the other side's.
+        """Whether a cell is dead with the stones `own` and these empty cells, all others being the
+        other side's.
         """
         row, column = divmod(cell.bit_length() - 1, STRIDE)
         size = self._solver.size

@@ -89,8 +89,8 @@ CONNECTIONS = np.dtype(
         ],
     )
 )
-"""Room for the connections of one side:
-a kernel takes such a record as one address, which compiles fast.
+"""Room for the connections of one side: a kernel takes such a record as one address, which compiles
+fast.
 """
 
 Links = np.record  # of the types above
@@ -120,8 +120,8 @@ def words(points: npt.NDArray[np.bool_]) -> Words:
 
 
 def connections_of(touch: npt.NDArray[np.bool_], cells: int) -> Connections:
-    """For a graph whose points touch as in `touch`,
-    bool `[64, 64]`; the first `cells` of them are single cells.
+    """For a graph whose points touch as in `touch`, bool `[64, 64]`; the first `cells` of them are
+    single cells.
     """
     room: Connections = np.zeros(1, CONNECTIONS)[0]
     links = room.links
@@ -169,9 +169,7 @@ def _link(links: Links, start: int, end: int, over: np.uint64) -> None:
 
 @uncounted_device_function
 def _link_over_pairs(links: Links, start: int, end: int, shared: np.uint64) -> None:
-    """Links both ways between points that share the empty cells `shared`,
-    over every two of them.
-    """
+    """Links both ways between points that share the empty cells `shared`, over every two of them."""
     while shared:
         first = lowest(shared)
         shared &= ~first
@@ -185,8 +183,8 @@ def _link_over_pairs(links: Links, start: int, end: int, shared: np.uint64) -> N
 
 @uncounted_kernel
 def find_points(stones: np.uint64, empty: np.uint64, links: Links) -> int:
-    """List the groups of `stones` and the empty cells,
-    with the short links between them; returns how many.
+    """List the groups of `stones` and the empty cells, with the short links between them; returns
+    how many.
     """
     beside, around, points = links.beside, links.around, links.point
     groups = 0
@@ -282,8 +280,8 @@ def _drop_larger(carriers: Words, numbers: Counts, point: int, carrier: np.uint6
 
 @uncounted_device_function
 def _add_semi(c: Connections, to: ToEdge, point: int, carrier: np.uint64, queued: int) -> int:
-    """Keep a semi connection and the fulls it makes with up to three others,
-    unless a smaller semi is known.
+    """Keep a semi connection and the fulls it makes with up to three others, unless a smaller semi
+    is known.
     """
     full, fulls, semi, semis = to.full, to.fulls, to.semi, to.semis
     if not (_is_new(full, fulls, point, carrier) and _is_new(semi, semis, point, carrier)):
@@ -324,8 +322,8 @@ def _add_semi(c: Connections, to: ToEdge, point: int, carrier: np.uint64, queued
 def _connect_to_edge(
     c: Connections, to: ToEdge, points: int, empty: np.uint64, edge: np.uint64, or_rule: bool
 ) -> None:
-    """Build all connections to an edge; the stones on it are part of it,
-    and `edge` the empty cells beside them.
+    """Build all connections to an edge; the stones on it are part of it, and `edge` the empty cells
+    beside them.
     """
     links = c.links
     queued = 0
@@ -423,8 +421,8 @@ def connect(
 
 @uncounted_kernel
 def _few_with(carriers: Words, number: int, first: np.uint64, common: np.uint64) -> np.uint64:
-    """The union of a few of the carriers, `first` included,
-    whose intersection is `common`, that of all.
+    """The union of a few of the carriers, `first` included, whose intersection is `common`, that of
+    all.
     """
     shared, union = first, first
     while shared != common:

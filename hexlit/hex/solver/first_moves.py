@@ -1,5 +1,5 @@
-"""All first moves of Black, solved with one table;
-kept in a folder, so that a killed run goes on where it was.
+"""All first moves of Black, solved with one table; kept in a folder, so that a killed run goes on
+where it was.
 """
 
 import json
@@ -59,8 +59,8 @@ class FirstMoves:
             self._load(folder)
 
     def solve(self) -> Iterator[int]:
-        """Search until all are known;
-        yields the first move that is being searched, about once in some seconds.
+        """Search until all are known; yields the first move that is being searched, about once in
+        some seconds.
         """
         size, nodes = self.solver.size, _FIRST_NODES
         ring = [
@@ -151,14 +151,14 @@ class FirstMoves:
             raise UsageError(f"{folder}: its openings cannot be read ({error})") from error
 
     def _head(self) -> Words:
-        """The first row of the kept table: the rows of the board,
-        and otherwise as one that is not in use.
+        """The first row of the kept table: the rows of the board, and otherwise as one that is not
+        in use.
         """
         return np.array([[self.solver.size] + [0] * (COLUMNS - 1)], np.uint64)
 
     def _check_head(self, table: Words, known: bool) -> None:
-        """Refuse a table of another board. One of hexlit 0.2 has no head:
-        a map must have made the board `known`.
+        """Refuse a table of another board. One of hexlit 0.2 has no head: a map must have made the
+        board `known`.
         """
         if len(table) and not table[0, 1:].any():
             if table[0, 0] != self.solver.size:

@@ -23,8 +23,8 @@ from hexlit.hex.solver.connection import FULL, SEMI
 TOP, BOTTOM = -1, -2
 """The edges, as the end of a line."""
 STONES, BRIDGE, WAY = "stones", "bridge", "way"
-"""Kinds of lines: along own stones, over a cell of a bridge,
-and one of several ways of a larger link.
+"""Kinds of lines: along own stones, over a cell of a bridge, and one of several ways of a larger
+link.
 """
 
 
@@ -38,9 +38,7 @@ class Line(NamedTuple):
 
 
 def _draw(claims: strategy.Claims, number: int, kind: str) -> Iterator[tuple[str, int, int]]:
-    """The lines of a claim: kind and both ends,
-    as words; those along its own stones are of `kind`.
-    """
+    """The lines of a claim: kind and both ends, as words; those along its own stones are of `kind`."""
     claim = claims.all[number]
     parts = [claims.all[part] for part in claim.parts]
     if claim.kind == strategy.AND:
@@ -61,13 +59,13 @@ STRENGTHS = {FULL: "full", SEMI: "semi"}
 
 
 class Outlook(NamedTuple):
-    """The best virtual connection found between the edges of one side;
-    cells are `row * size + column`, ascending.
+    """The best virtual connection found between the edges of one side; cells are `row * size +
+    column`, ascending.
     """
 
     strength: str
-    """`full`: connected even if the other side moves next;
-    `semi`: by moving next; empty: none was found.
+    """`full`: connected even if the other side moves next; `semi`: by moving next; empty: none was
+    found.
     """
     carrier: tuple[int, ...]
     """Empty cells that it needs."""
@@ -76,8 +74,8 @@ class Outlook(NamedTuple):
     key: int | None
     """For a semi: the cell to play."""
     lines: tuple[Line, ...]
-    """Its picture, for a semi after its key.
-    Black connects TOP to BOTTOM; for White these stand for left and right.
+    """Its picture, for a semi after its key. Black connects TOP to BOTTOM; for White these stand
+    for left and right.
     """
 
 

@@ -1,6 +1,4 @@
-"""Cells and moves of the solver that need no search:
-dead, captured, vulnerable and dominated ones.
-"""
+"""Cells and moves of the solver that need no search: dead, captured, vulnerable and dominated ones."""
 
 from typing import NamedTuple
 
@@ -79,8 +77,8 @@ def _ring(cells: np.uint64) -> Ring:
 
 @uncounted_device_function
 def _without(own: np.uint64, opp: np.uint64, sides: Edges) -> tuple[Ring, Ring]:
-    """Cells whose neighbour is or can become the mover's,
-    and the opponent's. Beyond an edge lie its owner's stones.
+    """Cells whose neighbour is or can become the mover's, and the opponent's. Beyond an edge lie
+    its owner's stones.
     """
     o, p = _ring(own), _ring(opp)
     right, left = (
@@ -146,8 +144,8 @@ def _live(mine: Ring, theirs: Ring) -> np.uint64:
 
 @uncounted_device_function
 def _dead_given(mine: Ring, theirs: Ring, direction: int, owner: np.uint64) -> np.uint64:
-    """The cells that are dead once the neighbour in a direction
-    is the mover's (`owner` all ones) or the opponent's.
+    """The cells that are dead once the neighbour in a direction is the mover's (`owner` all ones)
+    or the opponent's.
     """
     return ~_live(_given(mine, direction, owner), _given(theirs, direction, ~owner))
 

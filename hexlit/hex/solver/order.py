@@ -155,8 +155,8 @@ def _beside_two(cells: np.uint64) -> np.uint64:
 
 @uncounted_kernel
 def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.uint64:
-    """The empty cells that would be linked to `edge` by a stone there,
-    if every link had its pair of cells free.
+    """The empty cells that would be linked to `edge` by a stone there, if every link had its pair
+    of cells free.
     """
     reached = flood(edge, stones)
     while True:
@@ -172,8 +172,8 @@ def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.u
 def _distances(
     stones: np.uint64, empty: np.uint64, edge: np.uint64, side: int, o: Ordering
 ) -> None:
-    """The number of moves of `stones` elsewhere, bridging,
-    that link each cell to `edge`, one side of the board.
+    """The number of moves of `stones` elsewhere, bridging, that link each cell to `edge`, one side
+    of the board.
     """
     for cell in range(_CELLS):
         o.distance[side, cell] = _FAR
@@ -193,8 +193,8 @@ def _distances(
 def describe(
     own: np.uint64, opp: np.uint64, empty: np.uint64, candidates: np.uint64, o: Ordering
 ) -> int:
-    """Write the moves `candidates` to `o.moves` in the order of the cells,
-    and their tuples; returns how many.
+    """Write the moves `candidates` to `o.moves` in the order of the cells, and their tuples;
+    returns how many.
     """
     other, other_empty = transpose(opp), transpose(empty)
     top = np.uint64((ONE << np.uint64(o.board_size)) - ONE)

@@ -126,9 +126,7 @@ MOVE = np.dtype(
 
 
 class Work(NamedTuple):
-    """Data of the kernels: the board, what the threads share,
-    and the working space of one of them.
-    """
+    """Data of the kernels: the board, what the threads share, and the working space of one of them."""
 
     size: int
     edges: Edges
@@ -226,8 +224,8 @@ def _width(moves: int, w: Work) -> int:
 def _begin(
     own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: int, w: Work
 ) -> Knowledge:
-    """Begin the search of a filled position in frame `ply`;
-    its state is _READY unless enough is known already.
+    """Begin the search of a filled position in frame `ply`; its state is _READY unless enough is
+    known already.
     """
     start = w.nodes[0]
     seen, known = look_up(w.table, own, opp, w.spare, w.use.stones)
@@ -288,8 +286,8 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
 def _leave(
     paths: Words, left: npt.NDArray[np.int64], thread: int, ply: int, is_solved: bool
 ) -> None:
-    """Take a position off the path of a thread;
-    if it is solved, the others that search it are told.
+    """Take a position off the path of a thread; if it is solved, the others that search it are
+    told.
     """
     for other in range(len(left)):
         same = (
@@ -312,8 +310,8 @@ def _others_at(paths: Words, thread: int, ply: int, own: np.uint64, opp: np.uint
 
 @inline
 def _read(ply: int, w: Work) -> tuple[Knowledge, bool]:
-    """Look up the moves of a frame that has just begun,
-    or that another thread searches, too; tells the latter.
+    """Look up the moves of a frame that has just begun, or that another thread searches, too; tells
+    the latter.
     """
     frame, known = w.frame[ply], Knowledge(_READY, 1, 1, ZERO, ZERO)
     fresh = frame.chosen < 0

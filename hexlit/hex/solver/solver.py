@@ -55,8 +55,8 @@ _ROWS = {2: 1 << 4, 3: 1 << 8, 4: 1 << 12, 5: 1 << 14, 6: 1 << 18}
 """Enough for all openings; larger boards have 2**22."""
 _FIRST_ROWS = 1 << 12
 _TABLE_GROWTH = 4
-"""A table begins small and grows this many times when half of it may be in use:
-fresh memory costs time, too.
+"""A table begins small and grows this many times when half of it may be in use: fresh memory costs
+time, too.
 """
 _UNLIMITED = np.iinfo(np.int64).max
 _SHARES = (
@@ -65,8 +65,8 @@ _SHARES = (
 )  # of the best move's probability, that a move must have to be likely, and to be possible
 
 Policy = Callable[[npt.NDArray[np.int8]], npt.NDArray[np.float32]]
-"""A position int8 `[size*size]` in the mover's frame,
-+1 the mover -> probabilities of the moves `[size*size]`.
+"""A position int8 `[size*size]` in the mover's frame, +1 the mover -> probabilities of the moves
+`[size*size]`.
 """
 
 
@@ -111,8 +111,8 @@ class ExactSolver(Guarded):
         self.alone = 4_000
         """Nodes of one thread before the others join in: most positions need no more."""
         self.policy: Policy | None = None
-        """Of a network, asked for costly positions.
-        It decides what is tried first, never what is true.
+        """Of a network, asked for costly positions. It decides what is tried first, never what is
+        true.
         """
         self._most_rows = _ROWS.get(size, 1 << 22) if rows is None else rows // 4 * 4
         self._stored = (
@@ -176,8 +176,8 @@ class ExactSolver(Guarded):
     def proof(
         self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
     ) -> tuple[bool, npt.NDArray[np.bool_]]:
-        """Whether the side to move wins, and the carrier of the winner,
-        bool `[size*size]`: empty cells it needs.
+        """Whether the side to move wins, and the carrier of the winner, bool `[size*size]`: empty
+        cells it needs.
         """
         own, opp = self._frame(cells, to_move)
         over = self._finished(own, opp)
@@ -191,8 +191,8 @@ class ExactSolver(Guarded):
     def winning_move(
         self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
     ) -> int | None:
-        """One winning cell of an undecided position,
-        the first that was proved; None in a lost one. See `solve`.
+        """One winning cell of an undecided position, the first that was proved; None in a lost one.
+        See `solve`.
         """
         own, opp = self._frame(cells, to_move)
         self._begin(node_limit)
@@ -256,8 +256,8 @@ class ExactSolver(Guarded):
         self._stored = 0
 
     def stop(self) -> None:
-        """End the call under way in another thread,
-        which raises `UnsolvedError`; its proofs are kept.
+        """End the call under way in another thread, which raises `UnsolvedError`; its proofs are
+        kept.
         """
         self._node_limit = 0
         self._limit(0)
@@ -291,8 +291,8 @@ class ExactSolver(Guarded):
         return int(self._grid(move, to_move).argmax())
 
     def _finished(self, own: np.uint64, opp: np.uint64) -> int:
-        """+1 when the mover has already connected,
-        -1 when the opponent has, 0 while the game is open.
+        """+1 when the mover has already connected, -1 when the opponent has, 0 while the game is
+        open.
         """
         top, bottom = self._works[0].edges.top, int(self._works[0].edges.bottom)
         if int(flood(top, own)) & bottom:
@@ -301,8 +301,8 @@ class ExactSolver(Guarded):
         return -1 if int(flood(top, other)) & bottom else 0
 
     def _among(self, moves: list[int], carrier: np.uint64, to_move: int) -> list[int]:
-        """Those of the mover's `moves` that lie in the opponent's `carrier`,
-        a word in the opponent's frame.
+        """Those of the mover's `moves` that lie in the opponent's `carrier`, a word in the
+        opponent's frame.
         """
         useful = self._grid(np.uint64(transpose(carrier)), to_move)
         return [cell for cell in moves if useful[cell]]
@@ -319,8 +319,8 @@ class ExactSolver(Guarded):
 
     @in_turn
     def prove(self, own: np.uint64, opp: np.uint64) -> Knowledge:
-        """Knowledge of a position, `own` the mover's words,
-        within the present node limit; the table may grow.
+        """Knowledge of a position, `own` the mover's words, within the present node limit; the
+        table may grow.
         """
         alone, idle = True, 0
         while True:
@@ -369,8 +369,8 @@ class ExactSolver(Guarded):
 
     @in_turn
     def known_moves(self, own: np.uint64, opp: np.uint64, state: int) -> Words:
-        """The moves after which the other side is known to be in `state`,
-        uint64 `[n, 3]`; see `proof.known_moves`.
+        """The moves after which the other side is known to be in `state`, uint64 `[n, 3]`; see
+        `proof.known_moves`.
         """
         work = self._works[0]
         empty = work.edges.board & ~(own | opp)

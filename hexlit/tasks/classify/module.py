@@ -64,8 +64,8 @@ def scores_of(probabilities: Probabilities, truth: Counts) -> dict[str, float]:
 def calibration_error(
     confidence: Probabilities, right: NDArray[np.bool_], bins: int = BINS
 ) -> float:
-    """Mean distance over texts of a bin's confidence and accuracy;
-    `confidence` and `right` are `[N]`.
+    """Mean distance over texts of a bin's confidence and accuracy; `confidence` and `right` are
+    `[N]`.
     """
     numbers = np.minimum((confidence * bins).astype(np.int64), bins - 1)
     gaps = np.bincount(numbers, confidence - right, minlength=bins)
@@ -237,8 +237,8 @@ class SmallTransformer(MeanEncoder):
 
 
 class TextNet(nn.Module):
-    """An encoder, the mean of its outputs over the tokens of a text,
-    and a linear layer for the classes.
+    """An encoder, the mean of its outputs over the tokens of a text, and a linear layer for the
+    classes.
     """
 
     def __init__(self, encoder: "Encoder", classes: int, config: TextNetConfig) -> None:
@@ -280,8 +280,8 @@ Encoder = MeanEncoder | HuggingFaceEncoder
 
 
 def net_of(config: TextNetConfig, tokens: TextTokens, classes: int, encoder: str | None) -> TextNet:
-    """A fresh network; `encoder` has the settings of a pretrained one as JSON,
-    None for one from scratch.
+    """A fresh network; `encoder` has the settings of a pretrained one as JSON, None for one from
+    scratch.
     """
     if encoder is not None:
         library = quiet_transformers()
@@ -368,9 +368,7 @@ class ClassifyModule(SupervisedModule):
         return {"loss": functional.cross_entropy(output.float(), batch.label)}
 
     def measures(self, output: Tensor, batch: TextBatch) -> dict[str, Tensor]:
-        """Accuracy; the probabilities for measures that
-        are no means are kept until the epoch ends.
-        """
+        """Accuracy; the probabilities for measures that are no means are kept until the epoch ends."""
         self._judged.append((output.float().softmax(1), batch.label))
         return {"accuracy": (output.argmax(1) == batch.label).float().mean()}
 

@@ -63,8 +63,8 @@ class ClassifyTask(SupervisedTask):
         self.module = ClassifyModule(net, self.config, tokens, self.data.classes, profile)
 
     def _network(self) -> tuple[TextNet, TextTokens]:
-        """The network and its tokens: those of the run to continue,
-        a pretrained pair, or a fresh one.
+        """The network and its tokens: those of the run to continue, a pretrained pair, or a fresh
+        one.
         """
         config, classes = self.config, len(self.data.classes)
         if self.saved is not None:

@@ -36,8 +36,8 @@ class ForecastDataConfig(Settings, section="data"):
     the days by heart.
     """
     series: str | None = "origin"
-    """Column with the name of the series, which is taken as a text:
-    07 is not 7. Null: the table is one series.
+    """Column with the name of the series, which is taken as a text: 07 is not 7. Null: the table is
+    one series.
     """
     targets: list[str] = field(default_factory=lambda: ["temp"])
     """Columns to forecast. Their past is an input too."""

@@ -96,9 +96,7 @@ def error_table(
 def forecasts_of(
     net: ForecastNet, data: ForecastDataModule, batch: ForecastBatch
 ) -> dict[str, Tensor]:
-    """Scaled forecasts `[B, P, T]` by name:
-    of the model, the naive ones, and of ridge regression.
-    """
+    """Scaled forecasts `[B, P, T]` by name: of the model, the naive ones, and of ridge regression."""
     change = torch.from_numpy(_design(batch, data.spec) @ fit_ridge(data)).reshape(
         batch.target.shape
     )

@@ -103,8 +103,8 @@ class ForecastDataModule(L.LightningDataModule):
         return make_loader(windows, self.profile, sampler=rows, batch_size=None)
 
     def summary(self) -> dict[str, Any]:
-        """Plain containers: windows and times of the splits,
-        dropped rows and windows with reasons, filled values.
+        """Plain containers: windows and times of the splits, dropped rows and windows with reasons,
+        filled values.
         """
         times = [str(time) for time in self.grid.times(np.array((0, *self.cuts, self.grid.steps)))]
         return {
@@ -347,8 +347,8 @@ class ForecastModule(SupervisedModule):
         return result
 
     def on_validation_epoch_end(self) -> None:
-        """Log RMSE, R² and the skill over the naive forecasts,
-        over all windows, means over targets.
+        """Log RMSE, R² and the skill over the naive forecasts, over all windows, means over
+        targets.
         """
         truth, *forecasts = zip(*all_gather_rows(self._judged), strict=True)
         self._judged = []

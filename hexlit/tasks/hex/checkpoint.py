@@ -30,16 +30,14 @@ SUFFIX = ".safetensors"
 FORMAT = "hexlit network 1"
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16}
-"""Number formats of stored weights;
-float16 halves the size and has a relative error of 5e-4 per weight.
+"""Number formats of stored weights; float16 halves the size and has a relative error of 5e-4 per
+weight.
 """
 
 
 @dataclass(frozen=True)
 class LoadedNetwork:
-    """A network and its training settings;
-    its weights work on every board, and best on this one.
-    """
+    """A network and its training settings; its weights work on every board, and best on this one."""
 
     net: HexNet
     size: int

@@ -20,12 +20,12 @@ class DataConfig(Settings, section="data"):
     """Training data of an epoch: games of the network's own, recorded games, or both."""
 
     source: str = one_of(("selfplay", "games"), "selfplay")
-    """Source of games: `selfplay` (the network plays as it learns) or `games` (recorded;
-    an epoch uses each once).
+    """Source of games: `selfplay` (the network plays as it learns) or `games` (recorded; an epoch
+    uses each once).
     """
     batch: int = number(512, "[1, inf)")
-    """Examples in one optimisation step, on every device;
-    `accelerator.train_batch` overrides it.
+    """Examples in one optimisation step, on every device; `accelerator.train_batch` overrides
+    it.
     """
     window: int = number(60_000, "[1, inf)")
     """Self-play: number of positions in the replay window; it holds the latest games."""
@@ -35,36 +35,36 @@ class DataConfig(Settings, section="data"):
     new ones.
     """
     reuse: float = number(4.0, "(0, inf)")
-    """Self-play: average draws of a new position in the next epoch:
-    positions trained on / positions played.
+    """Self-play: average draws of a new position in the next epoch: positions trained on /
+    positions played.
     """
     search_value_share: float = number(0.0, "[0, 1]")
-    """Self-play: share of the searched value in the value target;
-    the rest is the result of the game.
+    """Self-play: share of the searched value in the value target; the rest is the result of the
+    game.
     """
     path: str | None = None
-    """Recorded games: the folder of a store,
-    made by `hexlit games import` or by a run (`runs/.../games`).
+    """Recorded games: the folder of a store, made by `hexlit games import` or by a run
+    (`runs/.../games`).
     """
     mix_share: float = number(0.0, "[0, 1)")
     """Self-play: share of every batch from the games at `path`, without those for validation."""
     validation_share: float = number(0.2, "(0, 1)")
     """Recorded games: share held out for validation after every epoch (of `data=games`)."""
     split: str = one_of(("game", "opening"), "game")
-    """Unit of holding out: whole games (`game`),
-    or all games of an opening (`opening`); never positions.
+    """Unit of holding out: whole games (`game`), or all games of an opening (`opening`); never
+    positions.
     """
     split_seed: int = number(42, "[0, inf)")
-    """Seed of the choice. It is separate from that of training,
-    so that all runs share one validation set.
+    """Seed of the choice. It is separate from that of training, so that all runs share one
+    validation set.
     """
     opening_plies: int = number(2, "[1, inf)")
     """Number of moves in an opening, for `split=opening`."""
     max_positions: int = number(500_000, "[2, inf)")
     """Most positions, including those held out."""
     claimed_results: bool = False
-    """Whether to use games whose winner only the file claims,
-    without a connection or a resignation.
+    """Whether to use games whose winner only the file claims, without a connection or a
+    resignation.
     """
 
     def __post_init__(self) -> None:
@@ -92,14 +92,14 @@ class HexTrainConfig(RunConfig):
     """Settings of `hexlit train task=hex`."""
 
     board: int = number(5, BOARDS)
-    """Rows of the board. A list, such as `[5,6,7]`,
-    learns on the smaller ones first: see `selfplay.smaller_boards`.
+    """Rows of the board. A list, such as `[5,6,7]`, learns on the smaller ones first: see
+    `selfplay.smaller_boards`.
     """
     swap: bool = False
     """Whether White may answer the first move with swap-pieces."""
     init_from: str | None = None
-    """Network at the start of a new run: a checkpoint,
-    the folder of a run, or `hexlit:NAME`. Null: random weights.
+    """Network at the start of a new run: a checkpoint, the folder of a run, or `hexlit:NAME`. Null:
+    random weights.
     """
     policy_weight: float = number(1.0, "[0, inf)")
     """Weight of the policy loss in the total loss."""

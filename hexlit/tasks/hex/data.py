@@ -43,8 +43,8 @@ class HexDataModule(L.LightningDataModule):
     """Training positions, and the facts about them for a run."""
 
     memory_share: float = 1.0
-    """The learner's share of its device's memory cap;
-    processes that make the data there have the rest.
+    """The learner's share of its device's memory cap; processes that make the data there have the
+    rest.
     """
 
     busy_beside: int = 0
@@ -73,9 +73,7 @@ class HexDataModule(L.LightningDataModule):
 
     @abstractmethod
     def some_planes(self, count: int) -> NDArray[np.int8]:
-        """int8 `[P, 5, n, n]`: up to `count` positions,
-        drawn by the seed; empty if there are none.
-        """
+        """int8 `[P, 5, n, n]`: up to `count` positions, drawn by the seed; empty if there are none."""
 
     def some_games(self, count: int) -> list[GameRecord]:
         """Up to `count` of the latest games; empty if no games are played."""
@@ -152,9 +150,7 @@ class GamesDataModule(HexDataModule):
         return make_loader(EpochDataset(epoch, ranks()), self.profile, batch_size=None)
 
     def some_planes(self, count: int) -> NDArray[np.int8]:
-        """int8 `[P, 5, n, n]`:
-        up to `count` positions of the validation games, drawn by the seed.
-        """
+        """int8 `[P, 5, n, n]`: up to `count` positions of the validation games, drawn by the seed."""
         rows = np.random.default_rng(self.seed).permutation(self.validation.rows)[:count]
         return self.positions.batch(rows, np.zeros(len(rows), np.bool_)).planes
 

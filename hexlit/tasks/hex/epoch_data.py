@@ -1,5 +1,5 @@
-"""The batches of an epoch for a DataLoader.
-A loading process imports only this module, so it starts fast.
+"""The batches of an epoch for a DataLoader. A loading process imports only this module, so it
+starts fast.
 """
 
 import torch
@@ -11,8 +11,8 @@ from hexlit.training.batches import PartOf
 
 
 class EpochDataset(Dataset[Batch | PartOf]):
-    """The batches of one epoch, as tensors.
-    With several ranks, each builds only its part of a batch.
+    """The batches of one epoch, as tensors. With several ranks, each builds only its part of a
+    batch.
     """
 
     def __init__(self, epoch: Epoch, ranks: Ranks = ALONE) -> None:

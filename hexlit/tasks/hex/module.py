@@ -103,8 +103,8 @@ class HexModule(TrainedModule):
         }
 
     def measures(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
-        """Shares of the positions whose move is the policy's most likely one,
-        and one of its five most likely.
+        """Shares of the positions whose move is the policy's most likely one, and one of its five
+        most likely.
         """
         planes, policy, value = batch
         self._judged.append((output.value.float(), value))

@@ -14,8 +14,8 @@ FOLDER = Path(str(resources.files("hexlit.tasks.hex"))) / "networks"
 """Holds one file in safetensors for each name."""
 
 LARGEST_BOARD = {"small": 7, "large": 13}
-"""Networks that players take without being asked -> rows
-of the largest board that each is meant for, ascending.
+"""Networks that players take without being asked -> rows of the largest board that each is meant
+for, ascending.
 """
 
 

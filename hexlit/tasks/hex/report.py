@@ -9,8 +9,8 @@ SAMPLES = 8
 
 
 def report_sections(files: RunFiles) -> list[Section]:
-    """The sections of the run in `files`,
-    with `SAMPLES` of its games: of each part one of medium length.
+    """The sections of the run in `files`, with `SAMPLES` of its games: of each part one of medium
+    length.
     """
     from hexlit.selfplay.store import part_files, read_records
 

@@ -1,5 +1,5 @@
-"""Self-play as a LightningDataModule: every epoch plays games,
-saves them, and trains on a window of the latest.
+"""Self-play as a LightningDataModule: every epoch plays games, saves them, and trains on a window
+of the latest.
 """
 
 import math
@@ -106,9 +106,7 @@ class SelfPlayDataModule(HexDataModule):
         return self.windows[self.size]
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Play an epoch's games; then batches from the window,
-        in proportion to the new positions.
-        """
+        """Play an epoch's games; then batches from the window, in proportion to the new positions."""
         assert self.trainer is not None
         epoch = self.trainer.current_epoch
         last = self.trainer.max_epochs or math.inf
@@ -236,8 +234,8 @@ class SelfPlayDataModule(HexDataModule):
         return weights_of(self.trainer.lightning_module.net_in_use)  # type: ignore[arg-type]  # of a TrainedModule
 
     def state_dict(self) -> dict[str, Any]:
-        """The games in progress, the ids of those of the window,
-        and the counts so far, as tensors and numbers.
+        """The games in progress, the ids of those of the window, and the counts so far, as tensors
+        and numbers.
         """
         game_ids: list[int] = []
         for window in self.windows.values():

@@ -1,5 +1,5 @@
-"""The task `hex`: a policy/value network, its training games,
-its rating, and the measure of its strength.
+"""The task `hex`: a policy/value network, its training games, its rating, and the measure of its
+strength.
 """
 
 import logging
@@ -227,8 +227,8 @@ class HexTask(ShownTask):
         return [media, *([RatingPhase(self.config, self.module, self.session)] if rated else [])]
 
     def _show_media(self, trainer: L.Trainer, module: L.LightningModule) -> None:
-        """Log the maps of openings, by the search and by the value alone,
-        where they were measured; and some games.
+        """Log the maps of openings, by the search and by the value alone, where they were measured;
+        and some games.
         """
         logger = wandb_rows(trainer.loggers)
         step = trainer.current_epoch
@@ -340,8 +340,8 @@ class HexTask(ShownTask):
 def make_data(
     config: HexTrainConfig, session: Session, console: Console, players: Players | None
 ) -> HexDataModule:
-    """The data of a run: its own games, recorded ones,
-    or both; the account of recorded ones goes to `console`.
+    """The data of a run: its own games, recorded ones, or both; the account of recorded ones goes
+    to `console`.
     """
     others = None
     if config.data.path is not None:
