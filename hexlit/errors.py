@@ -1,5 +1,5 @@
 """The one exception for impossible requests of the user,
-and what tells an error of the user's own code from others.
+and what separates errors of the user's code from others.
 """
 
 import sysconfig
@@ -23,7 +23,7 @@ def printable(text: str, instead: str = " ") -> str:
 class UsageError(ValueError):
     """Wrong input from outside: a config value, a file, a move, a device.
 
-    The message is a single line that names the value and says what would be right. The command line
+    The message is a single line that names the value and what would be right. The command line
     prints it and ends with exit code 2, and a notebook shows it alone; any other exception is a bug
     and keeps its traceback.
 
@@ -45,7 +45,7 @@ class UsageError(ValueError):
 
 
 def error_of_foreign_code(error: BaseException | None) -> BaseException | None:
-    """The first of `error` and its causes that came out of somebody's own code; None if there is
+    """The first of `error` and its causes that came out of somebody's code; None if there is
     none.
 
     That is code outside hexlit, Python and the installed packages, such as a callback in the user's

@@ -31,7 +31,7 @@ _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path` to write to, and rename it to `path` when the block
+    """Give a temporary path next to `path` to write to, and rename it to `path` when the block
     succeeds.
 
     The content reaches the disk before the rename, so a process killed at any instant leaves the
@@ -99,7 +99,7 @@ def remove_temporary(folder: Path, *, below: bool = True) -> None:
     """Remove the unfinished files of ended processes in (and `below`) `folder`.
 
     Call it when no process works there any more. It removes only regular files with the names of
-    hexlit's own unfinished files; links are not followed. Raises `OSError` if one cannot be
+    hexlit's unfinished files; links are not followed. Raises `OSError` if one cannot be
     removed.
     """
     for place, folders, names in os.walk(
@@ -131,7 +131,7 @@ def cache_folder() -> Path:
     kernels.
 
     If it cannot be written, a temporary one takes its place, for this process and those it starts.
-    One warning says so, and the folder is removed at the end.
+    One warning names it, and the folder is removed at the end.
     """
     folder = named_cache_folder()
     reason = "there is no home folder; XDG_CACHE_HOME can name one for the cache"
@@ -223,6 +223,6 @@ def plain(value: Any) -> Any:
         return [plain(entry) for entry in value]
     if not isinstance(value, str | bool | int | None):
         raise TypeError(
-            f"a document holds a {type(value).__name__}, which JSON cannot say: {value!r}"
+            f"a document holds a {type(value).__name__}, which JSON cannot hold: {value!r}"
         )
     return value

@@ -85,7 +85,7 @@ class FolderLock(ExitStack):
         """Take the lock of `folder`, which exists.
 
         Raises:
-            UsageError: another process has it; the message says what it is `doing` there.
+            UsageError: another process has it; the message names what it is `doing` there.
             OSError: no file can be made there, or the file system has no locks.
         """
         super().__init__()

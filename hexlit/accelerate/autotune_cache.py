@@ -39,7 +39,7 @@ def cached_choice(
     the next time.
 
     Args:
-        of: everything that the choice depends on, beside the names, the processor, the versions of
+        of: everything that the choice depends on, next to the names, the processor, the versions of
             torch and Numba.
         names: the options; the first is preferred among equals.
         measure: seconds of the same work by name; a name that does not work may be absent.

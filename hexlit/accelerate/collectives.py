@@ -26,7 +26,7 @@ BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}
 """torch's name of the library for the tensors of each device. gloo carries everything else."""
 
 PATIENCE = 5.0
-"""Seconds until a line says which ranks are missing; those of a run import the same packages."""
+"""Seconds until a warning names the ranks that are missing; those of a run import the same packages."""
 
 _SECONDS_BETWEEN_LOOKS = 0.005
 _SECONDS_BETWEEN_ATTEMPTS = 0.1

@@ -50,7 +50,7 @@ def compile_for_training(
 
     `trial()` runs `net` on a batch of the coming size and returns a loss; its forward and backward
     pass are compiled. Weights, buffers and torch's random numbers stay as they were. If compiling
-    fails, one warning says why and the network stays uncompiled.
+    fails, one warning gives the reason and the network stays uncompiled.
 
     Returns:
         Seconds of compiling; None if it failed.

@@ -21,7 +21,7 @@ def choose_device(
 
     `cuda`, `cuda:0` and `torch.device("cuda")` all give `torch.device("cuda:0")`, unless `card` is
     another number. `auto` takes the first existing one of cuda, mps and cpu. If its test fails, it
-    takes the cpu and one warning says why.
+    takes the cpu and one warning gives the reason.
 
     Args:
         requested: its name.

@@ -47,7 +47,7 @@ def async_item(value: Tensor) -> Callable[[], float]:
     """The number in a tensor of one element, on its way to the host; calling the result waits for
     its arrival.
 
-    On cuda it waits only for the work before this call, elsewhere for all work queued when it is
+    On cuda it waits only for the work before this call, on other devices for all work queued when it is
     called.
     """
     value = value.detach()

@@ -16,7 +16,7 @@ import psutil
 
 CGROUPS = Path("/sys/fs/cgroup")
 CPU_FILE = Path("/proc/cpuinfo")
-"""Linux only; elsewhere the platform names the processor."""
+"""Linux only; on other systems the platform names the processor."""
 
 
 def in_notebook() -> bool:
@@ -28,7 +28,7 @@ def in_notebook() -> bool:
 
 
 def pid_namespace() -> int:
-    """Inode of Linux's namespace of process numbers, such as a container's; 0 elsewhere."""
+    """Inode of Linux's namespace of process numbers, such as a container's; 0 on other systems."""
     with contextlib.suppress(OSError):
         return Path("/proc/self/ns/pid").stat().st_ino
     return 0

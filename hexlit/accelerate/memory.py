@@ -158,7 +158,7 @@ class DeviceGauge:
                 (min(1.0, cpu_seconds / whole), "") if whole > 0 else (None, "no time has passed")
             )
         if self.device.type == "mps":
-            return None, "macOS tells it to administrators only"
+            return None, "macOS shows it to administrators only"
         if self.sampled is None:
             return None, "nothing samples the device"
         seen = self.sampled(started, ended)

@@ -85,13 +85,14 @@ class DeviceProfile:
         """
         return self.precision != "16-mixed"
 
-    def share(self, workers: int, *, beside: bool = False) -> "DeviceProfile":
+    def share(self, workers: int, *, next_to_training: bool = False) -> "DeviceProfile":
         """The part of each of `workers` processes (0 counts as one), with at least one thread.
 
-        A single one leaves a thread to a training `beside` it.
+        A single one leaves a thread to a training that goes on `next_to_training`.
         """
         return replace(
-            self, threads=max(1, min(self.threads // max(1, workers), self.threads - beside))
+            self,
+            threads=max(1, min(self.threads // max(1, workers), self.threads - next_to_training)),
         )
 
     def with_memory_share(self, share: float) -> "DeviceProfile":

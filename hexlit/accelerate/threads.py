@@ -65,7 +65,7 @@ def fastest_step(
 
     A step consists of hundreds of short parallel regions, and each waits for the last of its
     threads. That is long if other processes, such as those of self-play, take its core. So `busy`
-    processes compute beside the measurement.
+    processes compute during the measurement.
     """
 
     def measure() -> dict[str, float]:
@@ -89,7 +89,7 @@ def fastest_step(
 
 
 def keep_freed_memory() -> None:
-    """Let glibc keep the memory that this process frees, blocks of up to 32 MiB; elsewhere nothing
+    """Let glibc keep the memory that this process frees, blocks of up to 32 MiB; on other systems nothing
     changes.
 
     It would return the activations of each step to the system, and take them again with thousands

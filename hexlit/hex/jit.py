@@ -44,12 +44,12 @@ DAYS_KEPT = 14
 again at worst.
 """
 NEWEST_KEPT = 3
-"""Number of folders beside the present one that are kept, however old they are."""
+"""Number of folders next to the present one that are kept, however old they are."""
 
 
 def use_folder(folder: Path) -> None:
-    """Mark `folder` as used now; if it is new, remove old ones beside it (`remove_old_folders`)."""
-    with suppress(OSError):  # a home that cannot be written to: Numba says so when it matters
+    """Mark `folder` as used now; if it is new, remove old ones next to it (`remove_old_folders`)."""
+    with suppress(OSError):  # a home that cannot be written to: Numba raises where it matters
         new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
@@ -58,7 +58,7 @@ def use_folder(folder: Path) -> None:
 
 
 def remove_old_folders(present: Path) -> list[Path]:
-    """Remove the folders beside `present` that are older than DAYS_KEPT, but not the NEWEST_KEPT;
+    """Remove the folders next to `present` that are older than DAYS_KEPT, but not the NEWEST_KEPT;
     returns those gone.
 
     Only folders named as `present` is, 16 hexadecimal digits, are touched.

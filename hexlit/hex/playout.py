@@ -73,8 +73,8 @@ def winner_of_full_board(colours: NDArray[np.int8], size: int) -> int:
     """Colour that connects on a board without empty cells, `[size*size]`.
 
     The border between the colours is followed from the corner where Black's top edge meets White's
-    left edge. All black cells beside it are connected to the top, all white ones to the left. The
-    side that it reaches tells the winner.
+    left edge. All black cells next to it are connected to the top, all white ones to the left. The
+    side that it reaches is the winner's.
     """
     # The walk stands between two touching cells, a black and a white one. The cell ahead touches
     # both and replaces the one of its own colour. Rows and columns -1 and size are the edges.

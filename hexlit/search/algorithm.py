@@ -1,4 +1,4 @@
-"""The algorithms of the search: Gumbel AlphaZero, PUCT, and the functions that tell them apart. All
+"""The algorithms of the search: Gumbel AlphaZero, PUCT, and the functions that choose between them. All
 others ask here.
 
 An algorithm is a rule to choose a child, the preparation of a fresh root, and the result read at
@@ -339,9 +339,9 @@ def compiled_params(config: SearchConfig, *, budgets: tuple[int, ...], swap: boo
     A search names its budget by the index in `budgets`, see `schedule` in
     `hexlit.search.tree.GAME`.
     """
-    own = vars(config.gumbel) | vars(config.puct) | {"root_batch": config.root_batch}
+    values = vars(config.gumbel) | vars(config.puct) | {"root_batch": config.root_batch}
     settings = {
-        name: kind(own[name]) for name, kind in get_type_hints(Params).items() if name in own
+        name: kind(values[name]) for name, kind in get_type_hints(Params).items() if name in values
     }
     schedule = halving_table(config.gumbel.considered, budgets)
     return Params(gumbel=config.algorithm == "gumbel", swap=swap, schedule=schedule, **settings)

@@ -214,7 +214,7 @@ class LiveSearch(Guarded):
         return result
 
     def _unsearched(self) -> SearchResult:
-        """The evaluator's own answer, before any search."""
+        """The evaluator's answer, before any search."""
         tree = self._search.tree
         priors = frame_map(tree.root_policy[0], int(tree.game["to_move"][0]), self._search.size)
         value = tree.node["network_value"][0, :1].copy()

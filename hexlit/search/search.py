@@ -232,7 +232,7 @@ class TreeSearch(Guarded):
         """The move that wins soonest, or loses latest, among those as good as `action` with its
         decided `value`.
 
-        A search does not tell the moves of a won position apart, and would drift. The winner's
+        A search does not distinguish the moves of a won position, and would drift. The winner's
         two-distance potential after a move stands for the length of the rest. `cells` int8
         `[size*size]` is the position of `game`. Returns the move and its value; in open positions
         and for the swap, those that were given.

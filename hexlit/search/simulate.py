@@ -258,7 +258,7 @@ class LeafQueue(NamedTuple):
 
     A leaf that waits for its evaluation counts as a lost visit for the player of each move on the
     way to it (virtual loss: Chaslot, Winands, van den Herik 2008, "Parallel Monte-Carlo tree
-    search"). So the next selection looks elsewhere. When the answers come, visits and sums of
+    search"). So the next selection takes another branch. When the answers come, visits and sums of
     values are restored bit by bit. Then the leaves are expanded and backed up in the order of their
     selection. A batch ends before it is full if
 

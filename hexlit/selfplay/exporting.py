@@ -222,7 +222,7 @@ def _written(
 ) -> str:
     """The text of one game; empty, and counted, if the format has none."""
     if isinstance(game, RecordError):
-        result.not_written.add(game.reason, str(game.place), game.said)
+        result.not_written.add(game.reason, str(game.place), game.message)
         return ""
     if recorded is None:
         stated = _as_stated(game, form)
@@ -241,7 +241,7 @@ def _written(
         if back.size != game.size or back.moves.tolist() != game.moves.tolist():
             raise RecordError("", f"would not be the same game in {form.name}")
     except RecordError as error:
-        result.not_written.add(error.said, game.source, error.said)
+        result.not_written.add(error.message, game.source, error.message)
         return ""
     result.written += 1
     for name, what in _OF_A_RECORD.items():

@@ -146,7 +146,7 @@ def import_games(
     result = ImportResult(stopped="interrupted")
     batch = list[GameRecord]()
     for file in reader.passed_over:
-        result.dropped.add(file.reason, str(file.place), file.said)
+        result.dropped.add(file.reason, str(file.place), file.message)
     new: dict[int, tuple[bool, int, Ending]] = {}
     """Id of each game of this import -> whether it came turned, and its result."""
     with GameStore(target) as store:
@@ -155,7 +155,7 @@ def import_games(
         try:
             for game in reader:
                 if isinstance(game, RecordError):
-                    result.dropped.add(game.reason, str(game.place), game.said)
+                    result.dropped.add(game.reason, str(game.place), game.message)
                     if stop_at_error:
                         result.stopped = str(game)
                         break
@@ -265,7 +265,7 @@ def verify_games(reader: GameReader, *, most: int = 20) -> Verdict:
     seen: dict[int, bool] = {}
     for game in reader:
         if isinstance(game, RecordError):
-            verdict.add(game.reason, str(game.place), game.said, most)
+            verdict.add(game.reason, str(game.place), game.message, most)
             continue
         verdict.games += 1
         verdict.plies += len(game.moves)

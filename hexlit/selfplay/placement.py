@@ -282,7 +282,7 @@ def make_players(
         return Players(pool, placement, ray.device, 1.0)
     learners_share, each_share = placement.memory_shares
     trains_meanwhile = device_type == "cpu" and placement.ahead
-    share = profile.share(placement.workers, beside=trains_meanwhile)
+    share = profile.share(placement.workers, next_to_training=trains_meanwhile)
     share = share.with_memory_share(each_share)
     maker = HostMaker(net, games.size, games.swap, rows, share)
     player = make_player(PlayerSettings(games, maker), placement.workers)

@@ -1,4 +1,4 @@
-"""The checkpoints of a run on disk: written beside their place, then renamed; checked when they are
+"""The checkpoints of a run on disk: written next to their place, then renamed; checked when they are
 read.
 """
 

@@ -1,4 +1,4 @@
-"""What a Trainer is told of devices: their number and processes (Lightning's DDP), and the
+"""What a Trainer gets about devices: their number and processes (Lightning's DDP), and the
 precision.
 
 torch's wrapper averages gradients while they are computed. It is left out: a step has several
@@ -83,7 +83,7 @@ def hardware_arguments(
     other kinds.
 
     Lightning would detect Slurm by itself and take its signals, which belong to the starter of the
-    job. So a plugin tells who started this process, where the strategy does not.
+    job. So a plugin names who started this process, where the strategy does not.
     """
     started = [] if ranks.several else [LightningEnvironment()]
     return device_arguments(profile, ranks) | precision_arguments(profile, [*plugins, *started])

@@ -1,5 +1,5 @@
-"""The end of an epoch, timed, measured and shown; and the end of a run: its reasons, and how it is
-told.
+"""The end of an epoch, timed, measured and shown; and the end of a run with
+its reasons.
 """
 
 import contextlib

@@ -76,7 +76,7 @@ class TrainedModule(L.LightningModule):
         threads: those of torch in a step; on a cpu `prepare` chooses them if `accelerator.threads`
             does not.
         kernels_in_use: the one of `kernels` that `prepare` has chosen.
-        busy_beside: processes that compute beside the training; the choice of threads allows for
+        other_processes: processes that compute during the training; the choice of threads allows for
             them.
         skipped_steps: steps of this epoch whose gradients were not finite, a tensor on the device.
         skipped_in_a_row: the latest such steps without another one between them, over epochs;
@@ -113,7 +113,7 @@ class TrainedModule(L.LightningModule):
         self.profile = profile
         self.micro_batch = profile.micro_batch
         self.threads = profile.threads
-        self.busy_beside = 0
+        self.other_processes = 0
         self.kernels_in_use = "torch"
         self.skipped_steps = torch.zeros(())
         self.skipped_in_a_row = torch.zeros(())
@@ -135,7 +135,7 @@ class TrainedModule(L.LightningModule):
         """Mean losses over a batch, each a scalar; `loss` is minimised, the others are only logged."""
 
     def measures(self, output: Any, batch: Any) -> dict[str, Tensor]:
-        """Further means over a batch of validation data, each a scalar, logged beside its losses."""
+        """Further means over a batch of validation data, each a scalar, logged next to its losses."""
         return {}
 
     @abstractmethod
@@ -329,7 +329,7 @@ class TrainedModule(L.LightningModule):
         }
         of = {"step of": type(self).__name__, "facts": facts, **shape}
         self.threads, self.kernels_in_use = ways[
-            fastest_step(of, list(ways), self.busy_beside, make)
+            fastest_step(of, list(ways), self.other_processes, make)
         ]
         self.use_kernels(self.kernels_in_use)
 

@@ -54,7 +54,7 @@ class PhaseTotals:
     time.
     """
     work_seconds: float = 0.0
-    """Wall time of the work. It exceeds `wall_seconds` when the work ran beside other phases, and
+    """Wall time of the work. It exceeds `wall_seconds` when the work ran next to other phases, and
     this phase waited for it. Rates and shares of the network refer to it.
     """
     network_seconds: float | None = None
@@ -146,7 +146,7 @@ class Phase:
     read it.
 
     `goal` is the number that `done` reaches at the end (steps, examples), None where it is not
-    known. `figures` are numbers to show beside it, such as losses; they are not written to the
+    known. `figures` are numbers to show next to it, such as losses; they are not written to the
     file.
     """
 

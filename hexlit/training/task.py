@@ -131,7 +131,7 @@ class Task(ABC):
         return None
 
     def before_evaluation(self, is_due: Callable[[L.Trainer], bool]) -> list[L.Callback]:
-        """Callbacks that come right before the evaluation; `is_due(trainer)` tells whether one
+        """Callbacks that come right before the evaluation; `is_due(trainer)` is whether one
         follows.
         """
         return []
@@ -165,7 +165,7 @@ class Task(ABC):
         return {}
 
     def engine(self) -> str:
-        """The engine that works beside the training, for the line on the device, such as `evaluated
+        """The engine that works next to the training, for the line on the device, such as `evaluated
         by cuda graphs`.
         """
         return ""

@@ -85,8 +85,8 @@ def test_processes_share_the_threads(
     assert made.share(0) == made.share(1) == made
     assert made.share(2).threads == max(1, threads // 2)
     assert made.share(1000).threads == 1
-    assert made.share(1, beside=True).threads == max(1, threads - 1)
-    assert made.share(8, beside=True).threads == made.share(8).threads
+    assert made.share(1, next_to_training=True).threads == max(1, threads - 1)
+    assert made.share(8, next_to_training=True).threads == made.share(8).threads
 
 
 @pytest.mark.parametrize(("seconds", "preferred"), [(2.0, False), (0.97, True), (0.5, True)])

@@ -49,7 +49,7 @@ class RecordFormat:
             return self.text(game)
         except RecordError as error:
             raise RecordError(
-                "cannot be written", f"no legal game: {error.said}", game.place
+                "cannot be written", f"no legal game: {error.message}", game.place
             ) from error
         except UsageError as error:
             raise RecordError("cannot be written", str(error), game.place) from error
@@ -70,7 +70,7 @@ FORMATS = {
 
 
 BEGINNING = 1 << 16
-"""Characters of a file that tell its format."""
+"""Characters of a file that show its format."""
 
 # In this order: a game of Little Golem is SGF, too, and a line of trmph is also a link of HexWorld.
 # The first game decides for Little Golem: a look at each would take time that grows as the square
@@ -90,7 +90,7 @@ def format_of(path: Path) -> RecordFormat:
     """The format of the file by its suffix, or else by its beginning.
 
     Raises:
-        UsageError: neither tells, or the file cannot be read.
+        UsageError: neither is known, or the file cannot be read.
     """
     suffix = path.suffix.lower()
     result = [one for one in FORMATS.values() if suffix in one.suffixes]

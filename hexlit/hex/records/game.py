@@ -1,7 +1,7 @@
 """A game as people and programs wrote it, and the one way from it to a `GameRecord`.
 
 Formats differ in the first player, in the kind of swap, and in the result they state. A
-`RecordedGame` keeps all that a file says, so that writing it again loses nothing. `as_record`
+`RecordedGame` keeps all that a file holds, so that writing it again loses nothing. `as_record`
 brings it to the project's frame and believes nothing that the board contradicts.
 """
 
@@ -43,22 +43,22 @@ class RecordError(UsageError):
     Attributes:
         reason: a few words for the kind of error, such as `illegal move`; an importer counts games
             by them.
-        said: one sentence about this game.
+        message: one sentence about this game.
         place: where it stands.
     """
 
-    def __init__(self, reason: str, said: str, place: Place | None = None) -> None:
+    def __init__(self, reason: str, message: str, place: Place | None = None) -> None:
         """One line: the place, then what is wrong there."""
-        said = printable(said)
+        message = printable(message)
         self.reason = reason
-        self.said = said
+        self.message = message
         self.place = place or Place()
         where = str(self.place)
-        super().__init__(f"{where}: {said}" if where else said)
+        super().__init__(f"{where}: {message}" if where else message)
 
     def at(self, place: Place) -> "RecordError":
         """The same error at `place`."""
-        return RecordError(self.reason, self.said, place)
+        return RecordError(self.reason, self.message, place)
 
 
 def read_lines(
@@ -261,12 +261,12 @@ def _setup_in_turns(game: RecordedGame) -> list[RecordedMove]:
     return moves
 
 
-def _error(game: RecordedGame, reason: str, said: str) -> RecordError:
-    return RecordError(reason, said, game.place)
+def _error(game: RecordedGame, reason: str, message: str) -> RecordError:
+    return RecordError(reason, message, game.place)
 
 
 def told_by_moves(game: RecordedGame) -> tuple[RecordedMove, ...]:
-    """The moves of `game`, and a last resignation or forfeit that only its result tells."""
+    """The moves of `game`, and a last resignation or forfeit that only its result shows."""
     action = {Ending.RESIGNED: RESIGN, Ending.FORFEITED: FORFEIT}.get(
         game.ending or Ending.UNFINISHED
     )
@@ -279,7 +279,7 @@ def told_by_moves(game: RecordedGame) -> tuple[RecordedMove, ...]:
     return (*game.moves, RecordedMove(-game.winner, action))
 
 
-def told(game: RecordedGame, who: str) -> tuple[RecordedMove, ...]:
+def written_moves(game: RecordedGame, who: str) -> tuple[RecordedMove, ...]:
     """`told_by_moves` of a game for `who`, a format of moves alone.
 
     Raises:

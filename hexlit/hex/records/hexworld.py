@@ -25,7 +25,7 @@ from hexlit.hex.records.game import (
     next_turn,
     parse_point,
     read_lines,
-    told,
+    written_moves,
 )
 
 LINK = "https://hexworld.org/board/"
@@ -81,7 +81,7 @@ def write_hexworld(game: RecordedGame) -> str:
     """
     texts = []
     turn = BLACK
-    for move in told(game, "a link of HexWorld"):
+    for move in written_moves(game, "a link of HexWorld"):
         colour, action = move
         if action in (RESIGN, FORFEIT):
             texts.append(f":{_LETTERS[action]}{'b' if colour == BLACK else 'w'}")

@@ -2,7 +2,7 @@
 
 An answer belongs to the command before it, and a command counts unless it is answered by `?`. A log
 without answers can be read, too, if no move is missing. Programs that a log names (`B>> play w a3`,
-`W>> genmove w`) are followed separately: each of them tells the game.
+`W>> genmove w`) are followed separately: each of them is the game.
 """
 
 import re
@@ -22,14 +22,14 @@ from hexlit.hex.records.game import (
     RecordError,
     check_board,
     parse_point,
-    told,
+    written_moves,
 )
 
 STARTS = {"boardsize", "clear_board", "loadsgf"}
 """Commands that begin another game."""
 
 GAME = STARTS | {"play", "genmove", "undo", "final_score"}
-"""Commands that tell a game."""
+"""Commands that make up a game."""
 
 _STAMP = r"[0-9]{1,4}(?:[-:/.,T][0-9]{1,6}){1,7}Z?"
 _LEVEL = r"(?i:debug|info|notice|warning|warn|error|trace|stderr|stdout|stdin)"
@@ -77,7 +77,7 @@ class _Command:
     place: Place
     sign: str = ""
     """`=` or `?` once it is answered."""
-    said: str = ""
+    text: str = ""
     """First word of the answer."""
 
 
@@ -98,13 +98,13 @@ class _Log:
         self.asked: Place | None = None  # of a genmove without an answer
         self.error: RecordError | None = None
 
-    def answer(self, sign: str, said: str, place: Place) -> None:
+    def answer(self, sign: str, text: str, place: Place) -> None:
         if not self.waiting and not self.error:
             self.error = RecordError(
                 "not a game", "an answer, but no command just before it", place
             )
         if self.last and not self.last.sign:
-            self.last.sign, self.last.said = sign, said
+            self.last.sign, self.last.text = sign, text
         self.waiting = False
 
     def command(self, command: _Command | None) -> Iterator[RecordedGame | RecordError]:
@@ -136,9 +136,9 @@ class _Log:
         if name in STARTS:
             self._start(command)
         elif name == "final_score":
-            self.winner = _SCORES.get(command.said, 0)
+            self.winner = _SCORES.get(command.text, 0)
         elif not self.known or not self.size:
-            message = f"{name}, but no boardsize and clear_board before it say on which position"
+            message = f"{name}, but no boardsize and clear_board before it give the position"
             raise RecordError("not a game", message, place)
         elif self.asked:
             raise RecordError(
@@ -167,7 +167,7 @@ class _Log:
             self.size = check_board(int(size[1]), int(size[2] or size[1]), command.place)
 
     def _move(self, command: _Command) -> RecordedMove:
-        words = command.words if command.name == "play" else [*command.words, command.said]
+        words = command.words if command.name == "play" else [*command.words, command.text]
         if len(words) != 2 or words[0].lower() not in _COLOURS:
             message = (
                 f"{command.name} {' '.join(command.words)[:20]!a}: no colour and move such as b a3"
@@ -182,10 +182,10 @@ def write_htp(game: RecordedGame) -> str:
     """One game as commands that a program can play.
 
     Raises:
-        UsageError: the format cannot say this game: stones set up, swap-sides, a forfeit, or a
+        UsageError: the format cannot hold this game: stones set up, swap-sides, a forfeit, or a
             winner that only a file claims.
     """
-    moves = told(game, "a log of HTP")
+    moves = written_moves(game, "a log of HTP")
     if not moves:
         raise UsageError("a log of HTP has no game without moves")
     lines = [f"boardsize {game.size}", "clear_board"]

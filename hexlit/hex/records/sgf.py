@@ -1,7 +1,7 @@
 """Games of Hex in SGF, FF[4] GM[11]: moves as cells (`B[e5]`) or words, stones set up, and facts
 about the players.
 
-Programs have written more than the standard knows, and less: `steps` says what is read,
+Programs have written more than the standard knows, and less: `steps` lists what is read,
 `turns.read_swaps` how the swap is understood.
 """
 
@@ -222,8 +222,8 @@ class _Reader:
             len(self.brackets) > 1 and self.first == len(self.nodes) - 1 and self.properties == []
         )
 
-    def _wrong(self, said: str, place: Place) -> None:
-        self.error = self.error or RecordError("not a game", said, place)
+    def _wrong(self, message: str, place: Place) -> None:
+        self.error = self.error or RecordError("not a game", message, place)
 
     def unclosed(self) -> RecordError:
         return self.error or RecordError(
@@ -373,7 +373,7 @@ def _points(
 
 
 def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
-    """A line as its file says it; raises `RecordError` where a value is no move, no cell or no
+    """A line as its file has it; raises `RecordError` where a value is no move, no cell or no
     board.
     """
     size = check_board(*board_of(game), game.place)

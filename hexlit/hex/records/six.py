@@ -22,7 +22,7 @@ from hexlit.hex.records.game import (
     check_board,
     next_turn,
     parse_point,
-    told,
+    written_moves,
 )
 
 _SIZE = re.compile(r"\s*([0-9]{1,4})\s*(?:x\s*([0-9]{1,4})\s*)?", re.IGNORECASE)
@@ -67,7 +67,7 @@ def _read_game(lines: Sequence[tuple[Place, str]]) -> RecordedGame | RecordError
                 )
             elif name == "First":
                 if value.strip().lower() not in _FIRST or moves:
-                    message = f"{value[:20]!a}: who moves first is V or H, told before the moves"
+                    message = f"{value[:20]!a}: who moves first is V or H, named before the moves"
                     raise RecordError("not a game", message, after)
                 turn = _FIRST[value.strip().lower()]
             elif not colon:
@@ -103,7 +103,7 @@ def write_six(game: RecordedGame) -> str:
         UsageError: the format cannot express this game: stones set up, swap-sides, or a winner only
             claimed.
     """
-    moves = told(game, "a game of Six")
+    moves = written_moves(game, "a game of Six")
     first = moves[0].colour if moves else BLACK
     texts = []
     for ply, (colour, action) in enumerate(moves):

@@ -1,7 +1,7 @@
 """trmph: a size and moves without separators (`#13,g1a7g2`), Black's first; as a file a game a
 line, and its winner.
 
-The winner is `b` or `r`, the first or the second player; older files say 1 or 2. Comments are lines
+The winner is `b` or `r`, the first or the second player; older files have 1 or 2. Comments are lines
 that begin with `# ` and text after ` #`.
 """
 

@@ -3,7 +3,7 @@
 `solver` is the entry, `first_moves` the map of all openings. `proof` searches (depth-first
 proof-number search), `table` remembers. `connection` builds virtual connections. `moves` fills in
 cells that cannot matter and drops moves that cannot help, `order` sorts the others. `strategy`
-tells connections as claims, `certificate` whole proofs, and `lines` draws them. `bitboard` is the
+turns connections into claims, `certificate` whole proofs, and `lines` draws them. `bitboard` is the
 board they all share.
 """
 

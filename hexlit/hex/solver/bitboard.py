@@ -91,7 +91,7 @@ def lowest(x: np.uint64) -> np.uint64:
 
 @inline
 def neighbours(x: np.uint64) -> np.uint64:
-    """Every cell beside a cell of `x`; may reach outside a board smaller than 8×8, so mask the
+    """Every cell next to a cell of `x`; may reach outside a board smaller than 8×8, so mask the
     result.
     """
     east = x & NOT_LAST_COLUMN

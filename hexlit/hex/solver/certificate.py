@@ -32,8 +32,8 @@ from hexlit.hex.solver.strategy import (
     Answer,
     Claims,
     StrategyClaim,
-    beside,
     bits_of,
+    neighbours,
 )
 from hexlit.hex.solver.table import LOST, WON
 
@@ -56,7 +56,7 @@ class Certificate:
 
     Args:
         solver: of this board. It searches again what its table has lost, and should use no carriers
-            by stones (`Ingredients(stones=False)`): they tell who wins, but not how.
+            by stones (`Ingredients(stones=False)`): they show who wins, but not how.
         cells: int8 `[size*size]`, +1 black, -1 white, 0 empty, nobody connected.
         to_move: +1 or -1.
     """
@@ -135,7 +135,7 @@ class Certificate:
         empty = common = self._empty(own, opp)
         kills = {}
         for cell in bits_of(empty):
-            for reply in bits_of(beside(cell) & empty):
+            for reply in bits_of(neighbours(cell) & empty):
                 if self._dead(cell, own | reply, empty & ~reply):
                     kills[cell] = reply
         for answer in answers:
@@ -152,7 +152,7 @@ class Certificate:
             answers.append(self._moving(own, opp | min(ways)[1]))
             common &= answers[-1][0] | self.claims.carriers[answers[-1][1]]
         killed = list(bits_of(common))
-        around = beside(sum(killed)) & own
+        around = neighbours(sum(killed)) & own
         return self.claims.either(answers, around, tuple((cell, kills[cell]) for cell in killed))
 
     def _filled(
@@ -187,7 +187,7 @@ class Certificate:
                 return (cell,)
         for cell in bits_of(new):
             mine = after_own if cell & after_own else 0
-            for pair in bits_of(beside(cell) & new & (after_own if mine else ~after_own)):
+            for pair in bits_of(neighbours(cell) & new & (after_own if mine else ~after_own)):
                 left = empty & ~(cell | pair)
                 if self._dead(cell, own | pair & mine, left) and self._dead(
                     pair, own | cell & mine, left
@@ -199,7 +199,7 @@ class Certificate:
         """The claim of a position, from that of the position filled in."""
         for step in reversed(steps):
             if self.claims.needed[number] & sum(step):
-                around = beside(sum(step)) & (own | sum(map(sum, steps[: steps.index(step)])))
+                around = neighbours(sum(step)) & (own | sum(map(sum, steps[: steps.index(step)])))
                 claim = self.claims.all[number]
                 kind = DEAD if len(step) == 1 else CAPTURED
                 number = self.claims.add(

@@ -50,11 +50,11 @@ LINKS = np.dtype(
     (
         np.record,
         [
-            ("beside", np.uint64, POINTS),  # the neighbours of a point
+            ("neighbours", np.uint64, POINTS),  # the neighbours of a point
             ("bridge_to", np.int64, (POINTS, _BRIDGES)),  # the far end of a bridge, -1 for none
             ("bridge_over", np.uint64, (POINTS, _BRIDGES)),  # its two cells
             ("point", np.int64, POINTS),  # the points, groups first
-            ("around", np.uint64, POINTS),  # the empty cells beside a group
+            ("around", np.uint64, POINTS),  # the empty cells next to a group
             ("to", np.int64, (POINTS, _LINKS)),  # points that a short link leads to
             ("over", np.uint64, (POINTS, _LINKS)),  # its carrier, empty for neighbours
             ("number", np.int64, POINTS),  # of the links of a point
@@ -125,26 +125,26 @@ def connections_of(touch: npt.NDArray[np.bool_], cells: int) -> Connections:
     """
     room: Connections = np.zeros(1, CONNECTIONS)[0]
     links = room.links
-    links.beside[:] = words(touch)
+    links.neighbours[:] = words(touch)
     near = touch[:cells, :cells].astype(int)
     start, end = np.nonzero((near @ near == 2) & (near == 0) & ~np.eye(cells, dtype=bool))
     number = np.arange(len(start)) - np.searchsorted(start, start)
     links.bridge_to[:] = -1
     links.bridge_to[start, number] = end
     links.bridge_over[start, number] = (
-        links.beside[start] & links.beside[end] & np.uint64((1 << cells) - 1)
+        links.neighbours[start] & links.neighbours[end] & np.uint64((1 << cells) - 1)
     )
     return room
 
 
 @uncounted_kernel
 def _around(cells: np.uint64, links: Links) -> np.uint64:
-    """Every cell beside one of `cells`."""
-    beside = ZERO
+    """Every cell next to one of `cells`."""
+    neighbours = ZERO
     while cells:
-        beside |= links.beside[index(cells)]
+        neighbours |= links.neighbours[index(cells)]
         cells &= cells - ONE
-    return beside
+    return neighbours
 
 
 @uncounted_kernel
@@ -186,7 +186,7 @@ def find_points(stones: np.uint64, empty: np.uint64, links: Links) -> int:
     """List the groups of `stones` and the empty cells, with the short links between them; returns
     how many.
     """
-    beside, around, points = links.beside, links.around, links.point
+    neighbours, around, points = links.neighbours, links.around, links.point
     groups = 0
     while stones:
         group = _group(lowest(stones), stones, links)
@@ -208,7 +208,7 @@ def find_points(stones: np.uint64, empty: np.uint64, links: Links) -> int:
         points[number] = point
         links.number[point] = 0
         number += 1
-        near = beside[point] & empty
+        near = neighbours[point] & empty
         while near:
             _link(links, point, index(near), ZERO)
             near &= ~lowest(near)
@@ -222,7 +222,7 @@ def find_points(stones: np.uint64, empty: np.uint64, links: Links) -> int:
                 _link(links, point, other, ZERO)
                 _link(links, other, point, ZERO)
             else:
-                _link_over_pairs(links, point, other, around[other] & beside[point])
+                _link_over_pairs(links, point, other, around[other] & neighbours[point])
     return number
 
 
@@ -323,7 +323,7 @@ def _connect_to_edge(
     c: Connections, to: ToEdge, points: int, empty: np.uint64, edge: np.uint64, or_rule: bool
 ) -> None:
     """Build all connections to an edge; the stones on it are part of it, and `edge` the empty cells
-    beside them.
+    next to them.
     """
     links = c.links
     queued = 0
@@ -331,7 +331,7 @@ def _connect_to_edge(
         point = links.point[i]
         to.fulls[point], to.semis[point] = 0, 0
         cell = ONE << np.uint64(point)
-        shared = (links.beside[point] if cell & empty else links.around[point]) & edge
+        shared = (links.neighbours[point] if cell & empty else links.around[point]) & edge
         if cell & edge:
             queued = _add_full(c, to, point, ZERO, queued)
             continue

@@ -164,7 +164,7 @@ class FirstMoves:
             if table[0, 0] != self.solver.size:
                 raise UsageError(f"a table of a board of {table[0, 0]}, not of {self.solver.size}")
         elif not known:
-            raise UsageError(f"without {MAP} nothing says for which board {PROOFS} is")
+            raise UsageError(f"without {MAP} it is unknown for which board {PROOFS} is")
 
     def _load_map(self, kept: dict[str, Any]) -> None:
         letters = kept["openings"].replace("/", "")

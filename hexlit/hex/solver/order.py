@@ -137,7 +137,7 @@ def new_ordering(size: int) -> Ordering:
 
 @uncounted_kernel
 def _beside_two(cells: np.uint64) -> np.uint64:
-    """Every cell beside at least two of `cells`; may reach outside a board smaller than 8×8."""
+    """Every cell next to at least two of `cells`; may reach outside a board smaller than 8×8."""
     east, west = cells & NOT_LAST_COLUMN, cells & NOT_FIRST_COLUMN
     some, two = ZERO, ZERO
     for side in (
@@ -172,7 +172,7 @@ def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.u
 def _distances(
     stones: np.uint64, empty: np.uint64, edge: np.uint64, side: int, o: Ordering
 ) -> None:
-    """The number of moves of `stones` elsewhere, bridging, that link each cell to `edge`, one side
+    """The number of moves of `stones` away from it, bridging, that link each cell to `edge`, one side
     of the board.
     """
     for cell in range(_CELLS):

@@ -54,7 +54,7 @@ from hexlit.hex.solver.table import (
     store,
 )
 
-_READY = 3  # beside LOST, WON and UNSOLVED: a frame was begun, and its moves are to be searched
+_READY = 3  # next to LOST, WON and UNSOLVED: a frame was begun, and its moves are to be searched
 
 _MOST_CELLS = MAX_SIZE * MAX_SIZE
 NO_PLY = _MOST_CELLS + 1
@@ -286,9 +286,7 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
 def _leave(
     paths: Words, left: npt.NDArray[np.int64], thread: int, ply: int, is_solved: bool
 ) -> None:
-    """Take a position off the path of a thread; if it is solved, the others that search it are
-    told.
-    """
+    """Take a position off the path of a thread; if it is solved, `left` stops the others there."""
     for other in range(len(left)):
         same = (
             paths[other, ply, 0] == paths[thread, ply, 0]
@@ -301,7 +299,7 @@ def _leave(
 
 @uncounted_kernel
 def _others_at(paths: Words, thread: int, ply: int, own: np.uint64, opp: np.uint64) -> int:
-    """How many threads beside `thread` search a position at a ply."""
+    """How many threads other than `thread` search a position at a ply."""
     number = 0
     for other in range(paths.shape[0]):
         number += other != thread and paths[other, ply, 0] == own and paths[other, ply, 1] == opp
@@ -310,8 +308,9 @@ def _others_at(paths: Words, thread: int, ply: int, own: np.uint64, opp: np.uint
 
 @inline
 def _read(ply: int, w: Work) -> tuple[Knowledge, bool]:
-    """Look up the moves of a frame that has just begun, or that another thread searches, too; tells
-    the latter.
+    """Look up the moves of a frame that has just begun, or that another thread searches, too.
+
+    Also returns whether another thread searches it.
     """
     frame, known = w.frame[ply], Knowledge(_READY, 1, 1, ZERO, ZERO)
     fresh = frame.chosen < 0

@@ -1,17 +1,17 @@
 """Claims: the parts of a winning strategy, which a checker can follow without the solver.
 
-All claims are about one side, the winner, who connects top to bottom. Each says: two ends are
+All claims are about one side, the winner, who connects top to bottom. Each claims: two ends are
 connected although the other side moves next, if some cells hold stones of the winner and others,
-the carrier, are empty; all cells beside may be the other side's. An end is a set of stones, taken
+the carrier, are empty; all cells around it may be the other side's. An end is a set of stones, taken
 as joined, or an edge. There are four kinds:
 
 - AND: the parts hold, no two of them share a cell of their carriers, and stones lead from one end
   over the parts to the other. Whatever the other side plays is answered in the part it is played
   in.
 - OR: some answers, each with a claim that holds after it. Whatever cell the other side takes, one
-  of the answers does not need it, or a reply beside it kills it.
+  of the answers does not need it, or a reply next to it kills it.
 - DEAD: a stone that is dead is not needed.
-- CAPTURED: two stones are not needed if each is dead beside the other, as long as both cells are
+- CAPTURED: two stones are not needed if each is dead next to the other, as long as both cells are
   empty.
 
 A cell is dead if its colour changes nothing, however its empty neighbours are filled. Here virtual
@@ -34,7 +34,7 @@ from hexlit.hex.solver.connection import FULL, connect, new_connections
 from hexlit.hex.solver.moves import edges
 
 TOP, BOTTOM = 1 << 64, 1 << 65
-"""The edges, as bits beside the 64 of the cells."""
+"""The edges, as bits next to the 64 of the cells."""
 CELLS = TOP - 1
 _NOT_FIRST_COLUMN, _NOT_LAST_COLUMN = int(NOT_FIRST_COLUMN), int(NOT_LAST_COLUMN)
 AND, OR, DEAD, CAPTURED = "and", "or", "dead", "captured"
@@ -70,8 +70,8 @@ def bits_of(word: int) -> Iterator[int]:
         yield bit
 
 
-def beside(cells: int) -> int:
-    """The cells beside some; may reach outside a board smaller than 8×8."""
+def neighbours(cells: int) -> int:
+    """The cells next to some of `cells`; may reach outside a board smaller than 8×8."""
     east, west = cells & _NOT_LAST_COLUMN, cells & _NOT_FIRST_COLUMN
     return (cells << 8 | cells >> 8 | east << 1 | east >> 7 | west >> 1 | west << 7) & CELLS
 
@@ -245,31 +245,31 @@ class Claims:
         layers = [start & CELLS | own & self._row(start)]
         reached = layers[0]
         while not layers[-1] & goal:
-            layers.append(beside(layers[-1]) & (own | end) & CELLS & ~reached)
+            layers.append(neighbours(layers[-1]) & (own | end) & CELLS & ~reached)
             assert layers[-1], "the ends are apart"
             reached |= layers[-1]
         path = at = next(bits_of(layers.pop() & goal))
         edge = 0 if at & end else end & ~CELLS
         for layer in reversed(layers):
-            at = next(bits_of(beside(at) & layer))
+            at = next(bits_of(neighbours(at) & layer))
             path |= at
         return path | edge | (0 if at & start else start & ~CELLS)
 
     def joined(self, stone: int) -> int:
         """The cells and edges that a stone touches."""
-        return beside(stone) | _union(edge for edge, row in self._rows.items() if row & stone)
+        return neighbours(stone) | _union(edge for edge, row in self._rows.items() if row & stone)
 
     def _ends(self, number: int) -> tuple[int, int]:
         return self.all[number].one, self.all[number].other
 
     def _row(self, end: int) -> int:
-        """The cells beside the edge of an end."""
+        """The cells next to the edge of an end."""
         return _union(row for edge, row in self._rows.items() if edge & end)
 
     def _group(self, own: int, end: int) -> int:
         """The stones that an end reaches over own stones, and its edge."""
         reached = own & (end | self._row(end))
-        while (grown := reached | beside(reached) & own) != reached:
+        while (grown := reached | neighbours(reached) & own) != reached:
             reached = grown
         return reached | end
 

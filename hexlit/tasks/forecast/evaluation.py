@@ -210,7 +210,7 @@ def data_table(settings: ForecastTrainConfig) -> pa.Table:
 
 
 def judged_table(settings: ForecastTrainConfig, checkpoint: Path, split: str) -> pa.Table:
-    """Every forecast of the windows of `split` beside the truth: a row for each window, target and
+    """Every forecast of the windows of `split` next to the truth: a row for each window, target and
     step ahead.
 
     The columns are series and time of the forecast step, named as in `data_table`, `steps_ahead`,

@@ -1,6 +1,6 @@
 """Networks of Hex in files: reading checkpoints and packaged networks, and writing safetensors.
 
-A safetensors file holds the tensors of play. Its metadata tells hexlit how to build the network
+A safetensors file holds the tensors of play. Its metadata has what hexlit needs to build the network
 again. It holds no code, and its readers run none.
 """
 

@@ -157,9 +157,7 @@ class HexTrainConfig(RunConfig):
     @property
     def without_effect(self) -> Mapping[str, str]:
         if self.data.source == "games":
-            return dict.fromkeys(
-                ("selfplay", "ray"), "data=games plays no games of its own; leave it out"
-            )
+            return dict.fromkeys(("selfplay", "ray"), "data=games plays no games; leave it out")
         if self.selfplay.where != "ray":
             return {
                 "ray": f"selfplay.where={self.selfplay.where} uses no cluster; add selfplay.where=ray"

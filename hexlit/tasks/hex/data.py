@@ -47,7 +47,7 @@ class HexDataModule(L.LightningDataModule):
     rest.
     """
 
-    busy_beside: int = 0
+    other_processes: int = 0
     """Processes that make the data while the network trains."""
 
     size: int

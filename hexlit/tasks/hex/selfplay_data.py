@@ -75,7 +75,7 @@ class SelfPlayDataModule(HexDataModule):
         self.ranks = ranks()
         self.players = players
         self.memory_share = self.players.memory_share
-        self.busy_beside = self.players.placement.workers if self.players.placement.ahead else 0
+        self.other_processes = self.players.placement.workers if self.players.placement.ahead else 0
         self.store = GameStore(session.folder / "games") if self.ranks.writes else None
         self.rounds = SelfPlayRounds(
             self.players.player,

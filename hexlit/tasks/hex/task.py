@@ -142,7 +142,7 @@ class HexTask(ShownTask):
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
         self.data = make_data(config, session, self.console, self._warmup.players)
-        self.module.busy_beside = self.data.busy_beside
+        self.module.other_processes = self.data.other_processes
         self._closing.append(self.data)
         profile.with_memory_share(self.data.memory_share).apply()
         self._strength = self._make_strength(profile)
