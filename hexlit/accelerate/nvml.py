@@ -61,7 +61,7 @@ class Nvml:
         """The names of the visible devices, in the order of CUDA_VISIBLE_DEVICES; empty where the
         driver fails.
         """
-        return self._of_each(pynvml.nvmlDeviceGetName)[0]
+        return self._per_device(pynvml.nvmlDeviceGetName)[0]
 
     def free_bytes(self) -> list[int]:
         """Free memory of every visible device, in their order; empty where the driver does not
@@ -69,10 +69,10 @@ class Nvml:
         """
         return [
             int(one.total) - int(one.used)
-            for one in self._of_each(pynvml.nvmlDeviceGetMemoryInfo)[0]
+            for one in self._per_device(pynvml.nvmlDeviceGetMemoryInfo)[0]
         ]
 
-    def _of_each(self, question: Callable[[Any], Any]) -> tuple[list[Any], str]:
+    def _per_device(self, question: Callable[[Any], Any]) -> tuple[list[Any], str]:
         """The answer of every visible device; or none, and the reason."""
         try:
             return [question(handle) for handle in self._handles], self.reason
@@ -85,8 +85,8 @@ class Nvml:
 
         The utilisation is that of the driver's last sampling period (up to a second).
         """
-        running, no_bytes = self._of_each(pynvml.nvmlDeviceGetComputeRunningProcesses)
-        rates, no_rates = self._of_each(pynvml.nvmlDeviceGetUtilizationRates)
+        running, no_bytes = self._per_device(pynvml.nvmlDeviceGetComputeRunningProcesses)
+        rates, no_rates = self._per_device(pynvml.nvmlDeviceGetUtilizationRates)
         held: list[list[Any]] = []
         for processes in running:
             memory = [process.usedGpuMemory for process in processes if process.pid in pids]

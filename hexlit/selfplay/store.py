@@ -1,6 +1,6 @@
 """Games on disk: Parquet, one row per game, the same schema for self-play and for imported games.
 
-`hexlit.selfplay.store` describes the columns, and each file stores the descriptions, too.
+`_COLUMNS` describes the columns, and each file stores the descriptions, too.
 
 Games arrive in small batches. Each batch is appended at once to a journal (an Arrow stream), so
 that finished games survive any kill. `flush` turns the journal into a part file, written under a

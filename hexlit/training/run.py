@@ -348,7 +348,7 @@ class Cost(L.Callback):
         seconds or more, for they continued after their last checkpoint. The rows of `clock` are up
         to date whenever a checkpoint has the time.
         """
-        self._task, self._of_example = task, 0
+        self._task, self._flops_per_example = task, 0
         self._settle = clock.settle
         self._started = started
         self._earlier = earlier
@@ -366,7 +366,7 @@ class Cost(L.Callback):
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The examples of an epoch are alike."""
-        self._of_example = TRAINING_PASSES * self._task.training_flops()
+        self._flops_per_example = TRAINING_PASSES * self._task.training_flops()
 
     def on_train_batch_end(
         self,
@@ -377,7 +377,7 @@ class Cost(L.Callback):
         batch_idx: int,
     ) -> None:
         """A step is done."""
-        self._training += whole_size(pl_module, batch) * self._of_example
+        self._training += whole_size(pl_module, batch) * self._flops_per_example
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log what the run has cost so far."""

@@ -2,7 +2,7 @@
 about the players.
 
 Programs have written more than the standard knows, and less: `steps` lists what is read,
-`turns.read_swaps` how the swap is understood.
+`hexlit.hex.records.game.read_swaps` how the swap is understood.
 """
 
 import re

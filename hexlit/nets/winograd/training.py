@@ -82,18 +82,22 @@ class _Convolution(Function):
     @once_differentiable
     @custom_bwd(device_type="cpu")  # type: ignore[untyped-decorator]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        (x, weight), of_result, (of_x, of_weight) = ctx.saved_tensors, _rows(gradient), (None, None)
+        x, weight = ctx.saved_tensors
+        rows = _rows(gradient)
+        grad_x = grad_weight = None
         if ctx.needs_input_grad[0]:
-            of_x = _convolved(of_result, weight.flip(2, 3).transpose(0, 1), ctx.tile)
+            grad_x = _convolved(rows, weight.flip(2, 3).transpose(0, 1), ctx.tile)
         if ctx.needs_input_grad[1]:
-            of_weight = _weight_gradient(x, of_result, ctx.tile)[: len(weight), : weight.shape[1]]
-        return of_x, of_weight
+            whole = _weight_gradient(x, rows, ctx.tile)
+            grad_weight = whole[: len(weight), : weight.shape[1]]
+        return grad_x, grad_weight
 
 
 def _rows(x: Tensor) -> Tensor:
     """`[B, C, n, n]` → contiguous `[B, n, n, row]`, with the channels padded to whole vectors."""
     rows = x.detach().permute(0, 2, 3, 1)
-    if missing := -x.shape[1] % LANES:
+    missing = -x.shape[1] % LANES
+    if missing:
         rows = functional.pad(rows, (0, missing))
     return rows.contiguous()
 
@@ -101,10 +105,10 @@ def _rows(x: Tensor) -> Tensor:
 def _over_parts(work: Callable[[Part, slice], T], x: Tensor) -> list[T]:
     """The results of `work` for slices of the positions of x, one a thread."""
 
-    def of_slice(first: int, last: int) -> T:
+    def on_slice(first: int, last: int) -> T:
         return work(_part(get_ident(), x.shape[1], last - first), slice(first, last))
 
-    return over_slices(of_slice, len(x), torch.get_num_threads())
+    return over_slices(on_slice, len(x), torch.get_num_threads())
 
 
 @lru_cache(16)

@@ -293,8 +293,8 @@ class WindowTable:
         beyond = np.arange(grid.steps + spec.horizon, dtype=np.int64)
         calendar = calendar_features(grid.times(beyond), spec.timezone, spec.calendar)
         calendar_shape = len(grid.series), grid.steps, calendar.shape[1]
-        of_past = np.broadcast_to(calendar[: grid.steps], calendar_shape)
-        inputs = np.concatenate([scaled, self.filled, of_past], 2).astype(np.float32)
+        past_calendar = np.broadcast_to(calendar[: grid.steps], calendar_shape)
+        inputs = np.concatenate([scaled, self.filled, past_calendar], 2).astype(np.float32)
         self._inputs = torch.from_numpy(inputs.reshape(-1, inputs.shape[2]))
         truth = (grid.values[:, :, :targets] - mean[:targets]) / spec.target_std
         self._truth = torch.from_numpy(truth.astype(np.float32).reshape(-1, targets))
