@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hexlit.commands.manual.contents import MISSING, Contents, Setting, contents_of
 from hexlit.commands.manual.page import shown
-from hexlit.commands.manual.taken import MISSING, OTHERS, Setting, Taken, taken
 from hexlit.commands.table import COMMANDS
 from hexlit.commands.tasks import DEFAULT, TASKS
 from hexlit.files import write_text_atomic
@@ -34,14 +34,14 @@ with its settings there.
 """
 
 
-def lines() -> dict[str, Taken]:
+def lines() -> dict[str, Contents]:
     """The command lines that the page is about, and what they take."""
-    result: dict[str, Taken] = {}
+    result: dict[str, Contents] = {}
     for command in COMMANDS:
-        result[command] = taken(command)
+        result[command] = contents_of(command)
         if command == "train":
             result |= {
-                f"train task={task}": taken(command, [f"task={task}"])
+                f"train task={task}": contents_of(command, [f"task={task}"])
                 for task in TASKS
                 if task != DEFAULT
             }
@@ -71,7 +71,7 @@ def page() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _sections(known: Mapping[str, Taken]) -> Sections:
+def _sections(known: Mapping[str, Contents]) -> Sections:
     """Sections that several command lines have in common stand once."""
     forms: dict[tuple[Any, ...], dict[str, list[Setting]]] = {}
     sections: dict[str, list[Mapping[str, list[Setting]]]] = {}
@@ -85,7 +85,7 @@ def _sections(known: Mapping[str, Taken]) -> Sections:
     return sections
 
 
-def _command(line: str, entry: Taken) -> Iterator[str]:
+def _command(line: str, entry: Contents) -> Iterator[str]:
     name, _, task = line.partition(" ")
     yield f"### hexlit {line}\n"
     if task:
@@ -109,7 +109,7 @@ def _command(line: str, entry: Taken) -> Iterator[str]:
 
 
 def _section(
-    name: str, known: Mapping[str, Taken], form: Mapping[str, list[Setting]]
+    name: str, known: Mapping[str, Contents], form: Mapping[str, list[Setting]]
 ) -> Iterator[str]:
     defaults = []
     for same in zip(*form.values(), strict=True):
@@ -124,38 +124,31 @@ def _section(
     yield from _table(next(iter(form.values())), defaults)
 
 
-def _group(name: str, known: Mapping[str, Taken]) -> Iterator[str]:
+def _group(name: str, known: Mapping[str, Contents]) -> Iterator[str]:
     options: dict[str, str] = {}
     users: list[str] = []
-    settings: dict[str, tuple[Setting, ...]] = {}
+    files: dict[str, str] = {}
     for line, entry in known.items():
         for group in entry.groups:
             if group.name == name:
                 users.append(f"`hexlit {line}`" + (f" ({group.chosen})" if group.chosen else ""))
                 options |= group.options
-                settings |= group.settings
+                files |= group.files
     yield f"### {name}=\n"
     yield f"Of {', '.join(users)}. The option in brackets is the default.\n"
     yield "| option | what it is |\n|---|---|"
-    # Other packages may bring more.
-    told = (
-        TASKS
-        if name == "task"
-        else [one for one in options if f"{name}/{one}" in OTHERS] or options
-    )
-    yield from (f"| `{option}` | {_cell(options[option])} |" for option in sorted(told))
+    names = TASKS if name == "task" else options  # other packages may bring more
+    yield from (f"| `{option}` | {_cell(options[option])} |" for option in sorted(names))
     yield ""
-    for option, own in sorted(settings.items()):
-        if own and any(one.meaning for one in own):  # plugins document theirs
-            yield f"#### {name}={option}\n"
-            yield from _table(own, [_value(setting) for setting in own])
+    for option, text in sorted(files.items()):
+        yield f"#### {name}={option}\n\n```yaml\n{text}\n```\n"
 
 
 def _table(settings: Iterable[Setting], defaults: Iterable[str]) -> Iterator[str]:
     yield "| setting | type | default | meaning |\n|---|---|---|---|"
     for setting, default in zip(settings, defaults, strict=True):
-        choices = f" Choices: {_listed(setting.choices)}." if setting.choices else ""
-        cells = setting.type.replace("None", "null"), default, f"{setting.whole_meaning}{choices}"
+        meaning = f"{setting.meaning} {setting.rules}".rstrip()
+        cells = setting.type.replace("None", "null"), default, meaning
         yield f"| `{setting.key}` | {' | '.join(map(_cell, cells))} |"
     yield ""
 

@@ -133,6 +133,6 @@ def _offered(line: str) -> list[str]:
         return [command for command in COMMANDS if command.startswith(name)]
     if name not in COMMANDS:
         return []
-    from hexlit.commands.manual.completing import candidates
+    from hexlit.commands.manual.completion import candidates
 
     return candidates(name, before[:-1], before[-1])

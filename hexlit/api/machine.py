@@ -7,9 +7,8 @@ from hexlit.api.interface import DataFrame, frame, overrides, pandas_here
 from hexlit.bench.config import BenchConfig
 from hexlit.commands.application import typed
 from hexlit.commands.bench import OWN_KEYS, measured
-from hexlit.commands.composing import settings_apart
+from hexlit.commands.composing import is_for_train, settings_apart
 from hexlit.commands.in_process import settings_of, untouched_process
-from hexlit.commands.manual.taken import is_for_train
 from hexlit.commands.tasks import register
 from hexlit.commands.train import whole_arguments
 from hexlit.reporting.bench import bench_page

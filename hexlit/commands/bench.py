@@ -16,8 +16,8 @@ from hexlit.bench.config import MEASUREMENTS, QUICK, BenchConfig
 from hexlit.commands import tasks
 from hexlit.commands.application import register_schema, run, run_beside, typed
 from hexlit.commands.command_line import as_json, print_results
+from hexlit.commands.composing import is_for_train
 from hexlit.commands.early_checks import refuse_missing
-from hexlit.commands.manual.taken import is_for_train
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.run_config import RunConfig

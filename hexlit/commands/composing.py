@@ -115,6 +115,11 @@ def is_sweep(word: str) -> bool:
         return False
 
 
+def is_for_train(overrides: Sequence[str]) -> bool:
+    """Whether the arguments of `hexlit bench` name a recipe or a task of `hexlit train`."""
+    return any(one.startswith(("task=", "experiment=")) and one != "task=hex" for one in overrides)
+
+
 @contextmanager
 def hydra_initialized() -> Iterator[None]:
     """Hydra with hexlit's configuration, for `composed`; afterwards it is as it was before."""

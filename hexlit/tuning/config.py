@@ -156,7 +156,7 @@ def directions_of(direction: Any, objectives: Sequence[str]) -> list[str]:
 
 @dataclass
 class OptunaSweeperConf:
-    """The node `hydra/sweeper=optuna`: all settings of Hydra's own Optuna plugin, and more."""
+    """Sweeps by Optuna, with --multirun: hydra/sweeper=optuna or sweep=NAME."""
 
     _target_: str = MISSING
     _recursive_: bool = False
@@ -193,6 +193,6 @@ class OptunaSweeperConf:
     `choice(a, b)`, or `tag(log, interval(a, b))`.
     """
     custom_search_space: str | None = None
-    """Dotted path of a function `(config, trial) -> None`
-    that asks the trial for more parameters.
+    """Dotted path of a function of configuration and trial, which asks the trial for more
+    parameters.
     """
