@@ -90,10 +90,9 @@ def doctor(compile: bool = False) -> Checkup:
     (True, True)
     """
     from hexlit.accelerate.inspection import inspect_machine
-    from hexlit.commands.doctor import fused_obstacle
 
     with untouched_process():
-        return Checkup(inspect_machine(compile=compile, fused_obstacle=fused_obstacle))
+        return Checkup(inspect_machine(compile=compile))
 
 
 @dataclass

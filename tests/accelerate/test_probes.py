@@ -9,17 +9,13 @@ from torch import nn
 from hexlit.accelerate import inspection
 from hexlit.accelerate.inspection import probe_compile, probe_precisions, probe_product
 
-CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
+CPU = torch.device("cpu")
 
 
 @pytest.fixture(autouse=True)
 def _in_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspection, "TIMED_SECONDS", 0.0)
     monkeypatch.setattr(inspection, "TIMED_IMAGES", 8)
-
-
-def fail(*arguments: object, **keywords: object) -> Any:
-    raise RuntimeError("CUDA error: no kernel image\nCompile with TORCH_USE_CUDA_DSA")
 
 
 def compile_with(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,29 +36,17 @@ def test_the_product_is_right_on_the_cpu_whatever_precision_the_process_has_set(
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision(before)
-    assert probe["works"]
-    assert probe["largest_error"] is not None
     assert 0 < probe["largest_error"] < 1e-4
-    assert probe["reasons"] == {}
 
 
 def test_every_precision_is_tried_and_timed_on_the_cpu() -> None:
     full, brain, half = probe_precisions(CPU)
     assert [probe["precision"] for probe in (full, brain, half)] == ["fp32", "bf16", "fp16"]
-    assert (full["works"], full["hardware"], full["times_fp32"], full["difference"]) == (
-        True,
-        True,
-        1.0,
-        0.0,
-    )
-    assert full["seconds"] is not None
+    assert (full["works"], full["times_fp32"], full["difference"]) == (True, 1.0, 0.0)
     for probe in (brain, half):
-        assert probe["works"], probe["reasons"]
-        assert probe["seconds"] is not None
+        assert probe["works"], probe["reason"]
         assert probe["times_fp32"] == pytest.approx(probe["seconds"] / full["seconds"])
-        assert probe["difference"] is not None
         assert 0 < probe["difference"] < 0.1
-        assert probe["hardware"] is not None
 
 
 def test_autocast_that_does_something_else_is_not_taken_for_the_precision(
@@ -77,27 +61,18 @@ def test_autocast_that_does_something_else_is_not_taken_for_the_precision(
     monkeypatch.setattr(torch, "autocast", without_half)
     full, brain, half = probe_precisions(CPU)
     assert (full["works"], brain["works"], half["works"]) == (True, True, False)
-    assert half["reasons"]["works"] == "RuntimeError: autocast computes in float32 instead"
-    assert half["seconds"] is None
-    assert "seconds" in half["reasons"]
+    assert half["reason"] == "RuntimeError: autocast computes in float32 instead"
 
 
 def test_a_compiled_net_is_compared_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     compile_with("aot_eager", monkeypatch)
-    probe = probe_compile(CPU)
-    assert probe["works"], probe["reasons"]
-    assert probe["seconds"] is not None
-    assert probe["difference"] is not None
-    assert probe["difference"] <= 1e-4
+    assert probe_compile(CPU)["difference"] <= 1e-4
 
 
-def test_a_compiler_that_fails_or_does_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nn.Module, "compile", fail)
-    probe = probe_compile(CPU)
-    assert (probe["works"], probe["seconds"], probe["difference"]) == (False, None, None)
-    assert probe["reasons"]["works"] == "RuntimeError: CUDA error: no kernel image"
+def test_a_compiler_that_does_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nn.Module, "compile", lambda module, **options: None)
-    assert "without compiling it" in probe_compile(CPU)["reasons"]["works"]
+    with pytest.raises(RuntimeError, match="without compiling it"):
+        probe_compile(CPU)
 
 
 def test_what_is_computed_wrongly_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,28 +81,27 @@ def test_what_is_computed_wrongly_does_not_work(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(
         inspection, "_outputs_and_gradients", lambda net, images: exact(net, images) * next(factors)
     )
-    probe = probe_compile(CPU)
-    assert (probe["works"], probe["difference"]) == (False, pytest.approx(0.01, rel=1e-3))
-    assert "0.0001 is allowed" in probe["reasons"]["works"]
+    with pytest.raises(ArithmeticError, match="off by 0.01 from eager"):
+        probe_compile(CPU)
     gradients = {torch.bfloat16: float("nan"), torch.float16: 2.0, torch.float32: 1.0}
     monkeypatch.setattr(
         inspection, "_timed_step", lambda device, dtype: (torch.full((4,), gradients[dtype]), 0.5)
     )
     full, brain, half = probe_precisions(CPU)
     assert [probe["works"] for probe in (full, brain, half)] == [True, False, False]
-    assert (brain["difference"], half["difference"]) == (None, 1.0)
-    assert "away from fp32" in half["reasons"]["works"]
+    assert "off by 1 from the gradients in fp32" in half["reason"]
     monkeypatch.setattr(inspection, "PRODUCT_TOLERANCE", 0.0)
-    assert "0 is allowed" in probe_product(CPU)["reasons"]["works"]
+    with pytest.raises(ArithmeticError, match="0 is allowed"):
+        probe_product(CPU)
 
 
 @pytest.mark.slow
-def test_inductor_compiles_here_and_a_missing_compiler_is_told(
+def test_inductor_compiles_here_and_a_missing_compiler_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from torch._inductor import config
 
-    probe = probe_compile(CPU)
-    assert probe["works"], probe["reasons"]
+    assert probe_compile(CPU)["seconds"] > 0
     monkeypatch.setattr(config.cpp, "cxx", (None, "/nonexistent"))
-    assert "compiler" in probe_compile(CPU)["reasons"]["works"]
+    with pytest.raises(Exception, match="compiler"):
+        probe_compile(CPU)

@@ -10,8 +10,6 @@ import pytest
 from hexlit.accelerate import inspection
 from hexlit.accelerate.host import usable_cores
 from hexlit.cli import main
-from hexlit.commands import doctor
-from hexlit.nets import evaluator
 
 
 @pytest.fixture
@@ -31,25 +29,12 @@ def test_json_says_what_this_machine_can_do(
     captured = capsys.readouterr()
     report = json.loads(captured.out)
     cpu = report["devices"][0]
-    assert (cpu["device"], cpu["available"], cpu["smoke"]) == ("cpu", True, True)
+    assert (cpu["device"], cpu["available"], cpu["works"]) == ("cpu", True, True)
     assert cpu["product"]["works"]
     assert cpu["product"]["largest_error"] <= 1e-3
     assert cpu["precisions"][0]["works"]
-    assert cpu["compile"]["reasons"]["works"] == "not tried: compile=false"
+    assert "compile" not in cpu
     assert report["auto"]["device"] in [device["device"] for device in report["devices"]]
     assert report["host"]["cores_usable"] == usable_cores()
-    assert report["trials"]["recommended"] >= 1
     assert captured.err == ""
     assert list(tmp_path.iterdir()) == []
-
-
-def test_fused_operators_are_tried_with_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluator, "FusedForward", lambda *arguments: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        doctor.fused_obstacle()
-
-    def refuse(*arguments: object) -> None:
-        raise RuntimeError("this torch lacks the operators")
-
-    monkeypatch.setattr(evaluator, "FusedForward", refuse)
-    assert "this torch lacks the operators" in doctor.fused_obstacle()
