@@ -31,8 +31,7 @@ from hexlit.reporting.html import notebook
 from hexlit.reporting.sweep import sweep_page
 from hexlit.settings import check_word
 from hexlit.tasks.run_config import RunConfig
-from hexlit.tuning.result_files import as_document, leaderboard, pruned_trials
-from hexlit.tuning.results import SweepResults, read_results
+from hexlit.tuning.results import SweepResults, as_document, leaderboard, read_results
 from hexlit.tuning.space import quoted
 
 SPLITS = ("train", "validation", "test")
@@ -40,7 +39,6 @@ LEADING = 10
 """Rows of the leaderboard that a notebook shows."""
 GRACE = 60.0
 """Seconds for the trials of an interrupted sweep to end."""
-PRUNED = ("trial", "epochs", "best", "median", "compared", "saved_seconds", "why")
 
 
 def data(*arguments: str, **settings: Any) -> DataFrame:
@@ -234,14 +232,6 @@ class Sweep:
         return Run(named if named.is_dir() else self.folder / named.name)
 
     @property
-    def pruned(self) -> DataFrame:
-        """The trials that were given up: `trial`, `epochs`,
-        `best`, `median`, `compared`, `saved_seconds`, `why`.
-        """
-        rows = pruned_trials(self.results)
-        return frame(rows, None if rows else PRUNED)
-
-    @property
     def saved_seconds(self) -> float:
         """Estimated time that pruning has saved:
         the rest of the pruned trials at their own pace.
@@ -271,7 +261,7 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
 
     Args:
         arguments: overrides as on the command line, such as `"sweep=quick"`,
-            `"hydra.sweeper.n_trials=12"`, or for a plain multirun `"seed=1,2,3"`.
+            `"hydra.sweeper.n_trials=12"`.
         quiet: show nothing meanwhile.
         settings: overrides with values of Python, see `hexlit.train`.
 
@@ -325,6 +315,8 @@ def _folder_of(argv: list[str]) -> Path:
     single = [argument for argument in argv if not is_sweep(argument)]
     hydra = composed_with_hydra("train", single, prepare=whole_arguments).hydra
     folder = Path(str(hydra.sweep.dir)).absolute()
-    study = hydra.sweeper.get("study_name")
+    if "study_name" not in hydra.sweeper:
+        raise UsageError("hydra/sweeper=basic: a sweep has a study; add sweep=NAME")
+    study = hydra.sweeper.study_name
     is_named = any(argument.startswith("hydra.sweep.dir=") for argument in argv)
     return folder if is_named or study is None else folder.parent / str(study)

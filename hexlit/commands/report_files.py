@@ -26,13 +26,14 @@ from hexlit.reporting.strength import strength_page
 
 log = logging.getLogger(__name__)
 
-SWEEP, MATCH, STRENGTH, RUN = "sweep", "match", "strength", "run"
+SWEEP, MATCH, STRENGTH, RUN, MULTIRUN = "sweep", "match", "strength", "run", "multirun"
 """Kinds of folders that have reports."""
 MARKS = {
-    SWEEP: ("sweep.json", "study.journal", "multirun.yaml"),
+    SWEEP: ("sweep.json", "study.journal"),
     MATCH: ("match.json", "games.csv"),
     STRENGTH: ("strength.json", "parts.json"),
     RUN: ("summary.json", "metrics.csv", "phases.csv"),
+    MULTIRUN: ("multirun.yaml",),
 }
 """Files that identify a folder of each kind; the first has its results."""
 
@@ -48,9 +49,6 @@ def kind_of(folder: Path) -> str:
             return kind
     if (folder / ".hydra").is_dir():
         return RUN
-    # Jobs of a plain --multirun.
-    if any(path.is_dir() and path.name.isdecimal() for path in folder.glob("[0-9]*")):
-        return SWEEP
     what = (
         "there is no such folder"
         if not folder.is_dir()

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from hexlit.commands.command_line import as_json
 from hexlit.commands.report_files import (
+    MULTIRUN,
     SWEEP,
     document_of,
     kind_of,
@@ -26,8 +27,8 @@ from hexlit.reporting.text import show
 from hexlit.settings import require
 from hexlit.tracking.config import check_project
 from hexlit.tracking.environment import has_credentials
-from hexlit.tuning.result_files import as_document, write_results
-from hexlit.tuning.results import GOING_ON, read_results
+from hexlit.tuning.result_files import write_results
+from hexlit.tuning.results import GOING_ON, as_document, read_results
 
 if TYPE_CHECKING:
     from hexlit.commands.report import ReportConfig
@@ -40,36 +41,41 @@ def report(settings: "ReportConfig") -> bool:
     if settings.wandb is not None:
         save_dashboard(settings.wandb, settings.json)
         return True
-    unread: Sequence[str] = ()
     if settings.runs:
-        folders = [Path(one) for one in settings.runs]
-        path = write_comparison(
-            folders, settings.output, epochs=settings.epochs, price=settings.price
-        )
-    else:
-        folder = newest(Path("runs")) if settings.folder is None else Path(settings.folder)
-        kind = kind_of(folder)
-        if kind == SWEEP:
-            report_sweep(folder, settings)
-            return True
-        if settings.watch:
-            raise UsageError(f"watch=true: {folder} holds a {kind}; only a sweep is watched")
-        if settings.json:
-            print(as_json(document_of(folder, kind)))
-            return True
-        path, unread = write_report(
-            folder, settings.output, epochs=settings.epochs, price=settings.price
-        )
-    console = Console()
-    for line in (str(path), *(f"{folder}: {line}" for line in unread)):
-        console.print(
-            line,
-            style="" if line == str(path) else "red",
-            soft_wrap=True,
-            markup=False,
-            highlight=False,
-        )
+        compare([Path(one) for one in settings.runs], settings.output, settings)
+        return True
+    folder = newest(Path("runs")) if settings.folder is None else Path(settings.folder)
+    kind = kind_of(folder)
+    if kind == SWEEP:
+        report_sweep(folder, settings)
+        return True
+    if settings.watch:
+        raise UsageError(f"watch=true: {folder} holds a {kind}; only a sweep is watched")
+    if kind == MULTIRUN:
+        jobs = sorted(path.parent for path in folder.glob("*/.hydra"))
+        compare(jobs, settings.output or str(folder / "comparison.html"), settings)
+        return True
+    if settings.json:
+        print(as_json(document_of(folder, kind)))
+        return True
+    path, unread = write_report(
+        folder, settings.output, epochs=settings.epochs, price=settings.price
+    )
+    print_path(path)
+    for line in unread:
+        print_path(f"{folder}: {line}", "red")
     return not unread
+
+
+def compare(folders: Sequence[Path], output: str | None, settings: "ReportConfig") -> None:
+    """Write the page of several runs, and print where it is."""
+    path = write_comparison(folders, output, epochs=settings.epochs, price=settings.price)
+    print_path(path)
+
+
+def print_path(line: str | Path, style: str = "") -> None:
+    """Print a line with a path, which a terminal shall not fold."""
+    Console().print(str(line), style=style, soft_wrap=True, markup=False, highlight=False)
 
 
 def report_sweep(folder: Path, settings: "ReportConfig") -> None:
@@ -98,15 +104,11 @@ def report_sweep(folder: Path, settings: "ReportConfig") -> None:
 
 def watch(folder: Path, every: float, console: Console) -> None:
     """Show the sweep every `every` seconds while it runs; nothing is written."""
-    idle = 0
     with SweepDisplay(f"hexlit report · {folder}", console=console) as display:
         while True:
             results = read_results(folder)
             display.update(as_document(results))
-            # A plain --multirun has no process of its own: between two of its jobs none runs for an
-            # instant.
-            idle = 0 if results.state == GOING_ON else idle + 1
-            if idle == (1 if results.tuned else 2):
+            if results.state != GOING_ON:
                 return
             time.sleep(every)
 

@@ -39,6 +39,7 @@ def train_trial(settings: RunConfig, composed: Composed, ticket: TrialTicket) ->
         )
 
     with running_trial(ticket, micro_batch) as trial:
+        trial.note(max_epochs=settings.trainer.max_epochs * ticket.seeds)
         for number in range(trial.seeds_ended, ticket.seeds):
             train_seed(settings, composed, trial, number)
             if trial.pruned:
@@ -78,7 +79,7 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
         rule = "is not measured in epochs; name another, or choose hydra/sweeper/pruner=none"
         raise UsageError(f"sweep.monitor={trial.ticket.monitor}: {rule}")
     trial.note(**{name: value for name, value in summary["memory"].items() if value is not None})
-    trial.end_seed(pruning.metrics | figures, pruning.epochs, epochs)
+    trial.end_seed(pruning.metrics | figures, pruning.epochs)
     if trial.pruned:
         left = time_left(summary, settings.trainer, pruning.epochs, trial.ticket.seeds - number - 1)
         trial.note(saved_seconds=round(left, 3))

@@ -58,12 +58,10 @@ def sweep_page(
         together: whether all parameters of a trial share a column, as a terminal needs it.
     """
     ranked = Notes([f"Ranked {document['ranking']['reason']}."], "quiet")
-    problems = Notes(document["problems"], "problem")
     command = Notes(next_lines(document), "command")
     lead = (
         Facts(headline_facts(document)),
         ranked,
-        problems,
         Notes([best_line(document)]),
         command,
     )
@@ -110,10 +108,10 @@ def next_lines(document: Mapping[str, Any]) -> list[str]:
 
 def made_by(document: Mapping[str, Any]) -> str:
     """The state of the sweep, its start, and its sampler and pruner."""
-    started, plain = document["started"], document["kind"] == "sequential"
+    started = document["started"]
     begun = "" if started is None else f"begun {datetime.fromtimestamp(started):%Y-%m-%d %H:%M}"
-    how = ["a plain --multirun"] if plain else [document["sampler"], document["pruner"]]
-    return " · ".join(filter(None, [document["state"], begun, *how]))
+    parts = [document["state"], begun, document["sampler"], document["pruner"]]
+    return " · ".join(filter(None, parts))
 
 
 def leaderboard(
@@ -336,7 +334,6 @@ class SweepDisplay(LiveDisplay):
         if ended:
             ranking = leaderboard({**document, "trials": ended}, {}, together=True)
             parts += [Text(), table_for(ranking, width, _LIVE_ROWS)]
-        parts += [Text(problem, "red") for problem in document["problems"]]
         return self.framed(self._title, *parts)
 
 

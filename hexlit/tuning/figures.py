@@ -154,7 +154,7 @@ def _curves(results: SweepResults) -> Data:
         return _panels(results, {})
     names = {f"total loss as weighted ({split})": f"{split}.loss"}
     comparable = results.comparable
-    known = any(comparable in trial.curves.columns for trial in results.trials)
+    known = any(comparable in trial.curves for trial in results.trials)
     if comparable is not None and known:
         names[f"the same weights for all ({comparable})"] = comparable
     return _panels(results, {title: _by_epoch(results, name) for title, name in names.items()})
@@ -164,8 +164,7 @@ def _by_epoch(results: SweepResults, name: str) -> dict[int, Mapping[int, float]
     """Trial -> the metric `name` by epoch."""
     courses: dict[int, Mapping[int, float]] = {}
     for trial in results.trials:
-        pairs = zip(trial.curves.epochs, trial.curves.column(name), strict=True)
-        courses[trial.number] = {epoch: value for epoch, value in pairs if value is not None}
+        courses[trial.number] = trial.curves.get(name, {})
     return courses
 
 

@@ -1,29 +1,28 @@
-"""The results of a sweep, finished or still running, read from its folder without disturbing it."""
+"""The results of a sweep, finished or still running: read from its folder without disturbing it, as
+a document and a table.
+"""
 
+import csv
+import io
 import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from hexlit.accelerate.machine import read_process_file
 from hexlit.errors import UsageError
-from hexlit.tuning.config import DIRECTION_OF_MODE
-from hexlit.tuning.space import (
-    describe_parameter,
-    distributions_of_study,
-    distributions_of_values,
-)
+from hexlit.files import plain
+from hexlit.tuning.space import describe_parameter, distributions_of_study
 from hexlit.tuning.sweep_folder import (
+    JOURNAL_FILE,
+    SWEEP_FILE,
     SweepFacts,
-    is_tuned,
-    numbered_folders,
     read_facts,
-    read_yaml,
-    swept_overrides,
+    shown_folder,
 )
 from hexlit.tuning.trials import (
     COMPLETE,
@@ -32,7 +31,6 @@ from hexlit.tuning.trials import (
     RUNNING,
     STATES,
     TrialResult,
-    trials_of_jobs,
     trials_of_study,
 )
 
@@ -45,11 +43,14 @@ FINISHED = "finished"
 GOING_ON = "running"
 STOPPED = "interrupted"
 MINIMIZE = "minimize"
-MAXIMIZE = "maximize"
 OBJECTIVE, COMPARABLE, PARETO = "objective", "comparable", "pareto"
-"""Grounds of a ranking: the objective, the comparable loss,
-or the Pareto front of several objectives.
-"""
+"""Grounds of a ranking: the objective, the comparable loss, or the Pareto front."""
+VERSION = 3
+"""Version of `overall_results.json`; its schema, `overall_results.schema.json`, names it too."""
+FIELDS = [one.name for one in fields(TrialResult)][:-4]
+"""Fields of a trial in `overall_results.json`."""
+MEASURED = ("latest", "epochs", "seconds", "host_peak_bytes", "device_peak_bytes")
+"""Columns of the leaderboard."""
 
 
 @dataclass(frozen=True)
@@ -64,155 +65,74 @@ class Objective:
         """Whether it is a total loss, with the weights of each trial."""
         return self.name.rpartition(".")[2] == "loss"
 
-    def signed(self, value: float) -> float:
-        """`value` so that less is better."""
-        return value if self.direction == MINIMIZE else -value
-
 
 @dataclass(frozen=True)
 class Ranking:
-    """An order of the successful trials, or their Pareto front;
-    never by totals with differing weights.
+    """An order of the successful trials, or their Pareto front; never by totals with differing
+    weights.
     """
 
     by: str
     """`OBJECTIVE`, `COMPARABLE` or `PARETO`."""
     reason: str
-    """One sentence: what ranks the trials, and why."""
+    """What ranks the trials, and why."""
     objective: Objective
     """The value that decides the order, or `best`."""
-    order: tuple[int, ...]
+    order: Sequence[int]
     """Numbers of the trials, best first; empty with several objectives."""
-    front: tuple[int, ...]
-    """Numbers of the trials on the Pareto front,
-    best in the first objective first; empty with one objective.
-    """
-    unranked: tuple[int, ...]
+    front: Sequence[int]
+    """Numbers of the trials on the Pareto front, best in the first objective first."""
+    unranked: Sequence[int]
     """Complete trials without a finite value to rank."""
 
     @property
     def best(self) -> int | None:
-        """Number of the best trial;
-        with several objectives the one of the front that is best in the first.
-        """
+        """Number of the best trial, of a front the one that is best in the first objective."""
         return next(iter(self.order or self.front), None)
+
+    def value_of(self, trial: TrialResult) -> float | None:
+        """The ranking value of a complete trial."""
+        if self.by == COMPARABLE:
+            return trial.comparable if trial.state == COMPLETE else None
+        return trial.values[0] if trial.values else None
 
 
 def rank_trials(
-    trials: Sequence[TrialResult], objectives: Sequence[Objective], comparable: str | None
+    trials: Sequence[TrialResult],
+    objectives: Sequence[Objective],
+    comparable: str | None,
+    front: Sequence[int] = (),
 ) -> Ranking:
-    """Rank the complete trials; each has one value per objective in `objectives`.
+    """Rank the complete trials; each has one value per objective.
 
-    `comparable` names the metric behind the trials' field `comparable`; None: the task has none.
+    `comparable` names the metric behind the trials' field `comparable`, None for none; `front` has
+    the Pareto front of several objectives.
     """
-    complete = [trial for trial in trials if trial.state == COMPLETE]
-    if len(objectives) > 1:
-        return _pareto_ranking(complete, objectives)
-    return _ordered_ranking(complete, objectives[0], comparable)
-
-
-def _pareto_ranking(complete: Sequence[TrialResult], objectives: Sequence[Objective]) -> Ranking:
-    points = _finite_points(complete, objectives)
-    front = []
-    for number, point in points.items():
-        if not any(_beats(other, point) for other in points.values()):
-            front.append(number)
-    front.sort(key=lambda number: (points[number], number))
-    names = ", ".join(f"{objective.name} {objective.direction}d" for objective in objectives)
-    reason = (
-        f"several objectives ({names}) have no one order: these trials are beaten by no other in "
-        "all of them"
-    )
-    totals = [objective.name for objective in objectives if objective.is_total]
-    if totals:
-        reason += f"; {_differing_weights(totals)}"
-    unranked = [trial.number for trial in complete if trial.number not in points]
-    return Ranking(PARETO, reason, objectives[0], (), tuple(front), tuple(unranked))
-
-
-def _ordered_ranking(
-    complete: Sequence[TrialResult], objective: Objective, comparable: str | None
-) -> Ranking:
-    by = OBJECTIVE
-    points = _finite_points(complete, [objective])
+    by = OBJECTIVE if len(objectives) == 1 else PARETO
+    objective = objectives[0]
     reason = f"by {objective.name}, {objective.direction}d"
-    shared: dict[int, tuple[float, ...]] = {}
-    for trial in complete:
-        if trial.comparable is not None:
-            shared[trial.number] = (trial.comparable,)
-    if objective.is_total and comparable is not None and shared:
+    complete = [trial for trial in trials if trial.state == COMPLETE]
+    if by == PARETO:
+        names = ", ".join(f"{one.name} {one.direction}d" for one in objectives)
+        reason = f"by the Pareto front of {names}"
+    elif objective.is_total and any(trial.comparable is not None for trial in complete):
         by = COMPARABLE
-        reason = f"by {comparable}, minimized: {_differing_weights([objective.name])}"
-        objective = Objective(comparable, MINIMIZE)
-        points = shared
-    elif objective.is_total and complete:
-        missing = f"no trial has {comparable}, the loss"
-        if comparable is None:
-            missing = "sweep.comparable names no loss"
-        reason += f"; {missing} that all trials weigh alike"
-    order = sorted(points, key=lambda number: (points[number], number))
-    unranked = [trial.number for trial in complete if trial.number not in points]
-    return Ranking(by, reason, objective, tuple(order), (), tuple(unranked))
-
-
-def _finite_points(
-    complete: Sequence[TrialResult], objectives: Sequence[Objective]
-) -> dict[int, tuple[float, ...]]:
-    """The values by number, so that less is better, of the trials whose values are finite."""
-    points = {}
+        reason = f"by {comparable}, minimized: the weights within {objective.name} may differ"
+        objective = Objective(str(comparable), MINIMIZE)
+    elif objective.is_total:
+        reason += "; no trial has a loss that all trials weigh alike"
+    ranking = Ranking(by, reason, objective, (), (), ())
+    sign = 1 if objective.direction == MINIMIZE else -1
+    keys = {}
     for trial in complete:
-        values = trial.values or ()
-        if len(values) != len(objectives) or not all(map(math.isfinite, values)):
-            continue
-        pairs = zip(objectives, values, strict=True)
-        points[trial.number] = tuple(objective.signed(value) for objective, value in pairs)
-    return points
-
-
-def _differing_weights(totals: Sequence[str]) -> str:
-    return f"the weights within {' and '.join(totals)} may differ from trial to trial"
-
-
-def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
-    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
-
-
-def ranked_value(trial: TrialResult, ranking: Ranking) -> float | None:
-    """The ranking value of `trial`; with several objectives that of the first."""
-    if ranking.by == COMPARABLE:
-        return trial.comparable if trial.state == COMPLETE else None
-    return trial.values[0] if trial.values else None
-
-
-def saved_seconds(trial: TrialResult) -> float | None:
-    """Seconds that pruning saved: the trial's estimate, else (planned epochs - epochs done) x its
-    seconds per epoch; None if neither is known.
-    """
-    if trial.saved_seconds is not None:
-        return trial.saved_seconds
-    if not trial.epochs or trial.max_epochs is None or trial.seconds is None:
-        return None
-    return max(0, trial.max_epochs - trial.epochs) * trial.seconds / trial.epochs
-
-
-def seconds_left(
-    trials: Sequence[TrialResult], asked: int | None, slots: int | None
-) -> float | None:
-    """Seconds until the last of `asked` trials ends; each remaining one takes the mean of those
-    that have ended.
-
-    None while no trial has ended, or without a number.
-    """
-    over = [trial for trial in trials if trial.state in (COMPLETE, PRUNED, FAILED)]
-    ended = [trial.seconds for trial in over if trial.seconds is not None]
-    if not ended or asked is None:
-        return None
-    mean = fmean(ended)
-    running = [
-        max(0.0, mean - (trial.seconds or 0.0)) for trial in trials if trial.state == RUNNING
-    ]
-    waiting = max(0, asked - len(over) - len(running))
-    return max([(sum(running) + waiting * mean) / max(slots or 1, 1), *running])
+        value = ranking.value_of(trial)
+        if value is not None and math.isfinite(value):
+            keys[trial.number] = (sign * value, trial.number)
+    unranked = [trial.number for trial in complete if trial.number not in keys]
+    order = sorted(keys, key=keys.__getitem__)
+    if by == PARETO:
+        return replace(ranking, front=[one for one in order if one in front], unranked=unranked)
+    return replace(ranking, order=order, unranked=unranked)
 
 
 @dataclass(frozen=True)
@@ -220,26 +140,20 @@ class SweepResults:
     """Everything that is known about a sweep."""
 
     folder: Path
-    tuned: bool
-    """Whether it has a study; False for a plain `--multirun`."""
     state: str
     """`running`, `finished`, or `interrupted`: it was killed and can continue."""
     facts: SweepFacts
-    objectives: tuple[Objective, ...]
+    objectives: Sequence[Objective]
     distributions: Mapping[str, "BaseDistribution"]
     """The searched parameters by name."""
-    trials: tuple[TrialResult, ...]
+    trials: Sequence[TrialResult]
     split: str | None
-    """The data of the reported losses:
-    `val` where there are such, else `train`; None without losses.
+    """The data of the reported losses: `val` where there are such, else `train`; None without
+    losses.
     """
     comparable: str | None
-    """Metric that compares trials with differing loss weights,
-    such as `val.comparable_loss`; None without one.
-    """
+    """Metric that compares trials with differing loss weights, such as `val.comparable_loss`."""
     ranking: Ranking
-    problems: tuple[str, ...]
-    """Things that could not be read, one line each."""
 
     @property
     def parameters(self) -> list[dict[str, Any]]:
@@ -248,42 +162,49 @@ class SweepResults:
 
     @property
     def pruning(self) -> dict[str, float]:
-        """The time that pruning saved, estimated (see the function `saved_seconds`).
-
-        `saved_seconds` is the sum over `estimated_trials` pruned trials; the epochs or the seconds
-        of `unknown_trials` more are not known.
+        """The time that pruning saved, as the trials estimate it; of `unknown_trials` it is not
+        known.
         """
         pruned = [trial for trial in self.trials if trial.state == PRUNED]
-        estimates = [saved_seconds(trial) for trial in pruned]
-        known = [seconds for seconds in estimates if seconds is not None]
+        saved = [trial.saved_seconds for trial in pruned if trial.saved_seconds is not None]
+        unknown = len(pruned) - len(saved)
         return {
-            "saved_seconds": sum(known),
-            "estimated_trials": len(known),
-            "unknown_trials": len(pruned) - len(known),
+            "saved_seconds": sum(saved),
+            "estimated_trials": len(saved),
+            "unknown_trials": unknown,
         }
 
     @property
     def progress(self) -> dict[str, Any]:
-        """Progress of the sweep.
+        """Trials `done`, asked for (`of`) and `running`, and the best one until now.
 
-        `done`: trials that are complete, pruned or failed; an interrupted one is repeated. `of`:
-        trials asked for; None without a number. `running`: trials that run. `eta_seconds`: seconds
-        until the last trial ends, estimated from the ended ones; None while there is no estimate.
-        `best`: number of the best trial until now.
+        An interrupted trial is repeated, so it is not done. `eta_seconds`: until the last trial
+        ends; None without an estimate. `best_after_seconds`: until the best one ended; None where
+        it is older than the sweep.
         """
         counts = self.counts
-        left = None
-        if self.state == FINISHED:
-            left = 0.0
-        elif self.state == GOING_ON:
-            left = seconds_left(self.trials, self.facts.n_trials, self.facts.n_jobs)
+        best = self.best
+        after = None
+        if best is not None and best.ended is not None and self.facts.started is not None:
+            after = best.ended - self.facts.started
         return {
             "done": counts[COMPLETE] + counts[PRUNED] + counts[FAILED],
             "of": self.facts.n_trials,
             "running": counts[RUNNING],
-            "eta_seconds": left,
+            "eta_seconds": self._seconds_left() if self.state == GOING_ON else None,
             "best": self.ranking.best,
+            "best_value": None if best is None else self.ranking.value_of(best),
+            "best_after_seconds": after if after is None or after >= 0 else None,
         }
+
+    def _seconds_left(self) -> float | None:
+        """Each remaining trial takes the mean time of those that have ended."""
+        over = [trial for trial in self.trials if trial.state in (COMPLETE, PRUNED, FAILED)]
+        times = [trial.seconds for trial in over if trial.seconds is not None]
+        if not times or self.facts.n_trials is None:
+            return None
+        remaining = max(0, self.facts.n_trials - len(over))
+        return fmean(times) * remaining / (self.facts.n_jobs or 1)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -293,21 +214,17 @@ class SweepResults:
 
     @property
     def best(self) -> TrialResult | None:
-        """The best trial; with several objectives the
-        one of the Pareto front that is best in the first.
-        """
+        """The best trial, see `Ranking.best`."""
         return next((trial for trial in self.trials if trial.number == self.ranking.best), None)
 
     def by_rank(self) -> list[TrialResult]:
-        """All trials: the ranked, the Pareto front (without ranks),
-        other complete ones, the rest.
-        """
-        front = {number: index for index, number in enumerate(self.ranking.front)}
-        last = len(self.trials) + 1
+        """All trials: the ranked or the Pareto front, other complete ones, the rest."""
+        ranks = [*self.ranking.order, *self.ranking.front]
+        last = len(self.trials)
 
-        def key(trial: TrialResult) -> tuple[int, int, int, int]:
-            rank = trial.rank or last
-            return rank, front.get(trial.number, last), STATES.index(trial.state), trial.number
+        def key(trial: TrialResult) -> tuple[int, int, int]:
+            rank = ranks.index(trial.number) if trial.number in ranks else last
+            return rank, STATES.index(trial.state), trial.number
 
         return sorted(self.trials, key=key)
 
@@ -323,152 +240,160 @@ def read_results(
     Raises:
         UsageError: there is no sweep in `folder`, or its study cannot be read.
     """
-    now = time.time() if now is None else now
-    if not folder.is_dir():
-        raise UsageError(f"folder={folder}: there is no such folder")
-    if is_tuned(folder):
-        return _read_tuned(folder, now, study)
-    return _read_multirun(folder, now)
-
-
-def _read_tuned(folder: Path, now: float, study: "Study | None") -> SweepResults:
     from hexlit.tuning.study import load_study
 
+    now = time.time() if now is None else now
+    if not (folder / SWEEP_FILE).is_file() and not (folder / JOURNAL_FILE).is_file():
+        raise UsageError(f"folder={folder}: holds no sweep of hydra/sweeper=optuna")
     process = read_process_file(folder)
     alive = process is not None and process.alive
     facts = read_facts(folder)
     records: list[FrozenTrial] = []
+    front: list[int] = []
     try:
         study = study or load_study(folder)
         records = study.get_trials(deepcopy=False)
         if not facts.directions:  # killed before it could write its facts
             directions = [direction.name.lower() for direction in study.directions]
             facts = replace(facts, directions=tuple(directions))
+        if len(facts.directions) > 1:
+            front = [trial.number for trial in study.best_trials]
     except UsageError:
         if not alive:  # a sweep that has just begun has no study yet
             raise
-    trials = trials_of_study(folder, facts, records, alive, now)
+    trials = trials_of_study(folder, facts.comparable, records, alive, now)
     directions = list(facts.directions or [MINIMIZE])
-    names = list(facts.objectives)
-    if not names:
-        names = [f"objective {number}" for number in range(len(directions))]
-    pairs = zip(names, directions, strict=True)
-    objectives = [Objective(name, direction) for name, direction in pairs]
-    # A trial runs without the sweep's process if that one is remote, or another one has joined.
-    if alive:
-        state = GOING_ON
-    elif facts.finished is not None:
+    names = facts.objectives or [f"objective {number}" for number in range(len(directions))]
+    objectives = [Objective(*pair) for pair in zip(names, directions, strict=True)]
+    state = STOPPED
+    if not alive and facts.finished is not None:
         state = FINISHED
-    elif any(trial.state == RUNNING for trial in trials):
+    elif alive or any(trial.state == RUNNING for trial in trials):
+        # A trial runs without the sweep's process if that one is remote, or another has joined.
         state = GOING_ON
-    else:
-        state = STOPPED
-    distributions = distributions_of_study(records)
-    return _ranked(folder, state, facts, objectives, distributions, trials)
-
-
-def _read_multirun(folder: Path, now: float) -> SweepResults:
-    """A plain `--multirun`, which has no study; its jobs are compared by `trainer.monitor`."""
-    jobs = list(numbered_folders(folder))
-    if not jobs:
-        hint = "is a single run" if (folder / ".hydra").is_dir() else "holds no sweep"
-        raise UsageError(f"folder={folder}: {hint}; a sweep's folder has trial-000/ or 0/ in it")
-    swept = swept_overrides(folder)
-    config = read_yaml(jobs[0][1] / ".hydra" / "config.yaml") or {}
-    trainer = config.get("trainer") or {}
-    sweep = config.get("sweep") or {}
-    facts = SweepFacts(folder.parent.name, comparable=sweep.get("comparable"))
-    trials = trials_of_jobs(jobs, swept, facts, now)
-    name = trainer.get("monitor", "train.loss")
-    direction = DIRECTION_OF_MODE[trainer.get("monitor_mode", "min")]
-    problems = []
-    columns: set[str] = set()
-    for trial in trials:
-        columns.update(trial.curves.columns)
-    losses = [loss for loss in ("val.loss", "train.loss") if loss in columns]
-    if name not in columns and losses:
-        problems.append(
-            f"trainer.monitor={name} has not been measured; the jobs are compared by {losses[0]}"
-        )
-        name = losses[0]
-        direction = MINIMIZE
-    for index, trial in enumerate(trials):
-        value = trial.curves.last(name) if trial.state == COMPLETE else None
-        trials[index] = replace(trial, values=None if value is None else (value,))
-    asked = math.prod(swept.values()) if swept else None
-    ended = all(trial.state != RUNNING for trial in trials)
-    if not ended:
-        state = GOING_ON
-    elif len(trials) >= (asked or 0):
-        state = FINISHED
-    else:
-        state = STOPPED
-    started = min(trial.started or now for trial in trials)
-    finished = max(trial.ended or now for trial in trials) if ended else None
-    facts = replace(
-        facts,
-        objectives=(name,),
-        directions=(direction,),
-        monitor=name,
-        n_trials=asked,
-        started=started,
-        finished=finished,
-        seconds=None if finished is None else finished - started,
-    )
-    distributions = distributions_of_values([trial.params for trial in trials])
-    objectives = [Objective(name, direction)]
-    return _ranked(folder, state, facts, objectives, distributions, trials, problems)
-
-
-def _ranked(
-    folder: Path,
-    state: str,
-    facts: SweepFacts,
-    objectives: Sequence[Objective],
-    distributions: Mapping[str, "BaseDistribution"],
-    trials: Sequence[TrialResult],
-    problems: Sequence[str] = (),
-) -> SweepResults:
-    split = reported_split(trials, objectives)
+    split = reported_split(trials, objectives[0])
     if split is not None:
         trials = [_with_losses(trial, split, facts.comparable) for trial in trials]
     comparable = None if facts.comparable is None else f"{split or 'train'}.{facts.comparable}"
-    ranking = rank_trials(trials, objectives, comparable)
+    ranking = rank_trials(trials, objectives, comparable, front)
     ranks = {number: rank for rank, number in enumerate(ranking.order, 1)}
     return SweepResults(
         folder=folder,
-        tuned=is_tuned(folder),
         state=state,
         facts=facts,
-        objectives=tuple(objectives),
-        distributions=distributions,
-        trials=tuple(replace(trial, rank=ranks.get(trial.number)) for trial in trials),
+        objectives=objectives,
+        distributions=distributions_of_study(records),
+        trials=[replace(trial, rank=ranks.get(trial.number)) for trial in trials],
         split=split,
         comparable=comparable,
         ranking=ranking,
-        problems=tuple(problems),
     )
 
 
 def _with_losses(trial: TrialResult, split: str, comparable: str | None) -> TrialResult:
     """`trial` with its final losses over the data `split`."""
-    losses = trial.curves.losses(split)
+    losses = {}
+    for name, value in trial.final.items():
+        if name.startswith(f"{split}.") and name.endswith("loss"):
+            losses[name.removeprefix(f"{split}.")] = value
     total = losses.pop("loss", None)
-    shared = None
-    if comparable is not None:
-        shared = trial.curves.last(f"{split}.{comparable}")
-        losses.pop(comparable, None)
+    shared = losses.pop(comparable, None) if comparable is not None else None
     return replace(trial, loss=total, comparable=shared, losses=losses)
 
 
-def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective]) -> str | None:
-    """The data of the compared losses: that of an objective, else validation, else training."""
-    known: set[str] = set()
+def reported_split(trials: Sequence[TrialResult], objective: Objective) -> str | None:
+    """The data of the compared losses: that of the objective, else validation, else training."""
+    known = set()
     for trial in trials:
-        known.update(trial.curves.splits)
-    losses = [objective.name for objective in objectives if objective.name.endswith("loss")]
-    wanted = [name.rpartition(".")[0] for name in losses]
-    for split in (*wanted, "val", "train", *sorted(known)):
+        known |= {name.removesuffix(".loss") for name in trial.curves if name.endswith(".loss")}
+    for split in (objective.name.rpartition(".")[0], "val", "train"):
         if split in known:
             return split
     return None
+
+
+def as_document(results: SweepResults) -> dict[str, Any]:
+    """The results as `overall_results.json` has them: plain values only, NaN and infinities as
+    null.
+    """
+    facts = results.facts
+    ranking = results.ranking
+    failures = []
+    for trial in results.trials:
+        if trial.failure is not None:
+            entry = {"trial": trial.number, "state": trial.state, "reason": trial.failure}
+            failures.append({**entry, "folder": trial.folder})
+    document: dict[str, Any] = {
+        "version": VERSION,
+        "folder": shown_folder(results.folder),
+        "objectives": [asdict(objective) for objective in results.objectives],
+        "ranking": {
+            "by": ranking.by,
+            "reason": ranking.reason,
+            "order": ranking.order,
+            "unranked": ranking.unranked,
+            "pareto_front": ranking.front,
+        },
+        "best": ranking.best,
+        "columns": shown_columns(results),
+        "trials": [{name: getattr(one, name) for name in FIELDS} for one in results.by_rank()],
+        "failures": failures,
+    }
+    for name in ("state", "counts", "pruning", "split", "comparable", "parameters", "progress"):
+        document[name] = getattr(results, name)
+    for name in ("name", "sampler", "pruner", "n_jobs", "seeds", "started", "finished", "seconds"):
+        document[name] = getattr(facts, name)
+    values: dict[str, Any] = plain(document)
+    return values
+
+
+def loss_names(results: SweepResults) -> list[str]:
+    """Names of the losses of any trial, without the total and the comparable one."""
+    names: dict[str, None] = {}
+    for trial in results.trials:
+        names |= dict.fromkeys(trial.losses)
+    return list(names)
+
+
+def shown_columns(results: SweepResults) -> list[dict[str, Any]]:
+    """The figures of each trial in tables for people.
+
+    `heading`, `unit`, `path` (keys of the value in a trial), and `dropped`, the position in the
+    order of columns that a narrow table drops; the objectives are always shown.
+    """
+    columns: list[tuple[str, str | None, list[str | int], int | None]] = []
+    for index, objective in enumerate(results.objectives):
+        columns.append((objective.name, None, ["values", index], None))
+    columns.append(("comparable", None, ["comparable"], 5))
+    for name in loss_names(results):
+        # All of these columns are losses: `left_loss` is headed `left`.
+        heading = name.removesuffix("_loss").replace("_", " ")
+        columns.append((heading, None, ["losses", name], 3))
+    columns.append(("epochs", "epochs", ["epochs"], 4))
+    columns.append(("time", "seconds", ["seconds"], 6))
+    columns.append(("memory", "bytes", ["host_peak_bytes"], 2))
+    columns.append(("device memory", "bytes", ["device_peak_bytes"], 1))
+    keys = ("heading", "unit", "path", "dropped")
+    return [dict(zip(keys, column, strict=True)) for column in columns]
+
+
+def leaderboard(results: SweepResults) -> str:
+    """All trials as CSV, best first; only successes have a rank, or belong to the Pareto front."""
+    names = [objective.name for objective in results.objectives]
+    losses = loss_names(results)
+    parameters = list(results.distributions)
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    headings = ["rank", "trial", "state", *names, "comparable", "loss", *losses, *MEASURED]
+    table.writerow([*headings, "flags", "failure", "folder", *parameters])
+    for trial in results.by_rank():
+        rank = "front" if trial.number in results.ranking.front else trial.rank
+        cells: list[Any] = [rank, trial.number, trial.state]
+        cells += trial.values or [None] * len(names)
+        cells += [trial.comparable, trial.loss]
+        cells += [trial.losses.get(name) for name in losses]
+        cells += [getattr(trial, name) for name in MEASURED]
+        cells += [" ".join(trial.flags), trial.failure, trial.folder]
+        cells += [trial.params.get(name) for name in parameters]
+        table.writerow(plain(cells))
+    return text.getvalue()

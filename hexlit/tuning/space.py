@@ -299,27 +299,6 @@ def distributions_of_study(trials: Iterable["FrozenTrial"]) -> dict[str, "BaseDi
     return result
 
 
-def distributions_of_values(settings: Sequence[Mapping[str, Any]]) -> dict[str, "BaseDistribution"]:
-    """The parameters of a sweep without a study;
-    their ranges are those of the values in `settings`.
-    """
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    result: dict[str, BaseDistribution] = {}
-    names: dict[str, None] = {}
-    for one in settings:
-        names |= dict.fromkeys(one)
-    for name in names:
-        values: list[Any] = [one[name] for one in settings if name in one]
-        kinds = {type(value) for value in values}
-        if kinds <= {int, float} and all(map(math.isfinite, values)):
-            kind = IntDistribution if kinds == {int} else FloatDistribution
-            result[name] = kind(min(values), max(values))
-        else:
-            result[name] = CategoricalDistribution(tuple(dict.fromkeys(values)))
-    return result
-
-
 def describe_parameter(name: str, distribution: Any) -> dict[str, Any]:
     """The parameter `name` with a distribution of Optuna:
     `kind` (`float`, `int` or `categorical`) and range.

@@ -28,8 +28,8 @@ from hexlit.tuning import shared_trials
 from hexlit.tuning.attempts import Attempts
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.processes import SLURM, Attempt, clean
-from hexlit.tuning.result_files import as_document, write_results
-from hexlit.tuning.results import read_results
+from hexlit.tuning.result_files import write_results
+from hexlit.tuning.results import as_document, read_results
 from hexlit.tuning.samplers import build_sampler
 from hexlit.tuning.space import render
 from hexlit.tuning.storage import STORAGE_VARIABLE, Retry, StorageGoneError, hidden_password

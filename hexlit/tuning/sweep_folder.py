@@ -1,9 +1,6 @@
-"""A sweep's folder: the kind of its sweep, the content of `sweep.json`,
-and what a plain `--multirun` has asked for.
-"""
+"""A sweep's folder and the content of `sweep.json`."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -45,19 +42,6 @@ class SweepFacts:
     """The fixed overrides of the user's command line."""
 
 
-def is_tuned(folder: Path) -> bool:
-    """Whether the folder holds a sweep with a study, unlike a plain `--multirun`."""
-    return (folder / SWEEP_FILE).is_file() or (folder / JOURNAL_FILE).is_file()
-
-
-def numbered_folders(folder: Path) -> Iterator[tuple[int, Path]]:
-    """Number and folder of the jobs of a plain `--multirun`, `0/`, `1/` and so on."""
-    result = sorted(
-        (int(path.name), path) for path in folder.glob("[0-9]*") if path.name.isdecimal()
-    )
-    yield from ((number, path) for number, path in result if (path / ".hydra").is_dir())
-
-
 def shown_folder(folder: Path) -> str:
     """`folder` relative to the working directory where it lies below, else in full."""
     relative = os.path.relpath(folder)
@@ -72,25 +56,6 @@ def read_facts(folder: Path) -> SweepFacts:
     }
     known |= {name: tuple(entry) for name, entry in known.items() if isinstance(entry, list)}
     return SweepFacts(**known)
-
-
-def swept_overrides(folder: Path) -> dict[str, int]:
-    """Keys that a plain `--multirun` varies, each with the number of its values."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
-    asked = (read_yaml(folder / MULTIRUN_FILE) or {}).get("hydra") or {}
-    lines = [
-        f"{key}={value}"
-        for key, value in ((asked.get("sweeper") or {}).get("params") or {}).items()
-    ]
-    lines += (asked.get("overrides") or {}).get("task") or []
-    swept = [
-        line for line in OverridesParser.create().parse_overrides(lines) if line.is_sweep_override()
-    ]
-    return {
-        line.get_key_element().lstrip("+"): len(list(line.sweep_string_iterator()))
-        for line in swept
-    }
 
 
 def read_yaml(path: Path) -> Any:

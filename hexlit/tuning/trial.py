@@ -122,12 +122,10 @@ class RunningTrial:
             return False
         return self._report(step, _mean([*(ended[0] for ended in self._ended), value]))
 
-    def end_seed(self, values: Mapping[str, Any], epochs: int, max_epochs: int) -> None:
-        """Record the end of a seed's training:
-        its `values` by metric, after `epochs` of `max_epochs` epochs.
-        """
+    def end_seed(self, values: Mapping[str, Any], epochs: int) -> None:
+        """Record the end of a seed's training: its `values` by metric, after `epochs` epochs."""
         earlier = self._trial.user_attrs.get("epochs") or 0
-        self.note(epochs=earlier + epochs, max_epochs=max_epochs * self.ticket.seeds)
+        self.note(epochs=earlier + epochs)
         if self.pruned:
             return
         result = []

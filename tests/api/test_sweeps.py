@@ -52,12 +52,6 @@ def test_trials_are_a_data_frame_the_best_first(sweep: Sweep) -> None:
     assert sweep.best == {"optimizer.lr": 0.01}
 
 
-def test_what_was_pruned_says_why(sweep: Sweep) -> None:
-    (row,) = sweep.pruned.to_dict("records")
-    assert (row["trial"], row["epochs"], row["best"], row["compared"]) == (2, 1, 0.1, 2)
-    assert row["why"].startswith("trial 2: at best strength.score 0.1 in 1 epochs; ")
-
-
 def test_a_notebook_shows_the_leaderboard_and_the_figures(sweep: Sweep) -> None:
     shown = sweep._repr_html_()
     assert "2 complete · 1 pruned · 1 failed" in shown
@@ -78,6 +72,8 @@ def test_a_sweep_is_where_the_command_would_put_it(
     )
     assert _folder_of(["sweep=quick", "hydra.sweep.dir=here"]) == tmp_path / "here"
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(hexlit.UsageError, match="sweep=NAME"):
+        _folder_of(["seed=1,2"])
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hexlit.cli import main
-from tests.tuning.sweeps import complete, failed, make_job, make_sweep, mark_alive, running
+from tests.tuning.sweeps import complete, failed, make_sweep, mark_alive, running, write_metrics
 
 SWEEP = Path("runs/hex5/s")
 
@@ -65,11 +65,15 @@ def test_as_json_it_prints_the_results_and_writes_nothing(
     assert sorted(sweep.rglob("*")) == before
 
 
-def test_a_plain_multirun_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_runs_of_a_plain_multirun_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(2):
-        make_job(SWEEP, number, [f"seed={number}"], strength__score=[0.2 + number])
-    assert main(["report", str(SWEEP), "figures=false"]) == 0
-    assert "best: trial 1 · strength.score 1.2000 · seed=1" in capsys.readouterr().out
+        run = SWEEP / str(number)
+        (run / ".hydra").mkdir(parents=True)
+        write_metrics(run, {"strength.score": [0.2 + number]})
+    (SWEEP / "multirun.yaml").touch()
+    assert main(["report", str(SWEEP)]) == 0
+    assert capsys.readouterr().out == f"{SWEEP}/comparison.html\n"
+    assert (SWEEP / "comparison.html").is_file()
 
 
 def test_a_sweep_is_watched_until_it_ends(
@@ -89,9 +93,9 @@ def test_a_sweep_is_watched_until_it_ends(
     assert main(["report", str(folder), "watch=true", "every=7", "figures=false"]) == 0
     assert waits == [7.0] * 3
     lines = capsys.readouterr().out.splitlines()
-    # Both slots are free by now, for two trials of a minute.
+    # Three trials of a minute are left, for two slots.
     assert lines[0].endswith(
-        "1 of 4 done (1 complete), 1 running, 1:00 left, best 0.4000 (trial 0)"
+        "1 of 4 done (1 complete), 1 running, 1:30 left, best 0.4000 (trial 0)"
     )
     assert lines[1].endswith("1 of 4 done (1 complete), 1 interrupted, best 0.4000 (trial 0)")
     assert any(" · interrupted · " in line for line in lines)

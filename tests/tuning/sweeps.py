@@ -151,33 +151,6 @@ def comparable(policy: float, value: float) -> float:
     return 0.14 * policy + 0.86 * value
 
 
-WATCHED = {"monitor": "strength.score", "monitor_mode": "max"}
-"""Default `trainer.monitor` of a run of Hex."""
-
-
-def make_job(
-    folder: Path,
-    number: int,
-    overrides: Sequence[str],
-    summary: bool = True,
-    config: Mapping[str, Any] | None = None,
-    **columns: Any,
-) -> Path:
-    """One job of a plain `--multirun`; `config` None is that of a run of Hex."""
-    usual = {"trainer": WATCHED, "sweep": {"objective": None, "comparable": "comparable_loss"}}
-    run = folder / str(number)
-    (run / ".hydra").mkdir(parents=True)
-    (run / ".hydra" / "overrides.yaml").write_text("".join(f"- {line}\n" for line in overrides))
-    (run / ".hydra" / "config.yaml").write_text(json.dumps(usual if config is None else config))
-    if columns:
-        write_metrics(run, {name.replace("__", "."): values for name, values in columns.items()})
-    if summary:
-        (run / "summary.json").write_text(
-            json.dumps({"memory": {"host_peak_bytes": 1000 + number}})
-        )
-    return run
-
-
 def mark_alive(folder: Path) -> None:
     """Say that this very process works in `folder`."""
     facts = {"pid": os.getpid(), "create_time": psutil.Process().create_time()}

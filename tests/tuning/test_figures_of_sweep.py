@@ -17,7 +17,7 @@ from optuna.distributions import (
 
 from hexlit.tuning.figures import LEAST_TRIALS, parameter_importances, write_figures
 from hexlit.tuning.results import read_results
-from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned
+from tests.tuning.sweeps import Made, complete, failed, losses, make_sweep, pruned
 
 NAMES = ["history", "importances", "parallel", "slices", "intermediate", "curves", "timeline"]
 SPACE: dict[str, BaseDistribution] = {
@@ -128,13 +128,11 @@ def test_a_ranking_by_the_comparable_loss_is_what_the_figures_show_first(tmp_pat
     assert [target["name"] for target in data["slices"]["targets"]] == ["train.comparable_loss"]
 
 
-def test_a_plain_multirun_is_drawn_by_the_course_of_its_objective(tmp_path: Path) -> None:
-    for number in range(3):
-        make_job(tmp_path / "s", number, [f"net={'abc'[number]}"], strength__score=[0.1, None, 0.3])
-    data = drawn(tmp_path / "s")
+def test_without_reports_the_course_of_the_objective_is_drawn(tmp_path: Path) -> None:
+    trial = complete(0.3, metrics={"strength.score": [0.1, None, 0.3]})
+    data = drawn(make_sweep(tmp_path / "s", [trial]))
     line = data["intermediate"]["panels"][0]["lines"][0]
     assert (line["epochs"], line["values"]) == ([0, 2], [0.1, 0.3])
-    assert data["slices"]["parameters"][0]["choices"] == ["a", "b", "c"]
 
 
 def studied(count: int) -> tuple[dict[str, BaseDistribution], dict[int, dict[str, Any]]]:

@@ -168,7 +168,7 @@ def command_lines() -> list[str]:
 def result_of(folder: Path) -> Any:
     found = read_results(folder)
     rows = [(trial.number, trial.state, trial.values, dict(trial.params)) for trial in found.trials]
-    return found.state, found.best and found.best.number, rows, found.problems
+    return found.state, found.best and found.best.number, rows
 
 
 def test_two_sweepers_one_killed_and_resumed(server: Server, tmp_path: Path) -> None:

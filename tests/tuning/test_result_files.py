@@ -13,14 +13,13 @@ import pytest
 from omegaconf import OmegaConf
 from optuna.distributions import IntDistribution
 
-from hexlit.tuning.result_files import as_document, leaderboard, write_results
-from hexlit.tuning.results import SweepResults, read_results
+from hexlit.tuning.result_files import write_results
+from hexlit.tuning.results import SweepResults, as_document, leaderboard, read_results
 from tests.tuning.sweeps import (
     comparable,
     complete,
     failed,
     losses,
-    make_job,
     make_sweep,
     mark_alive,
     pruned,
@@ -92,17 +91,6 @@ def test_results_are_written_while_the_sweep_goes_on(tmp_path: Path) -> None:
     ) == (1, 9, 2)
     assert document["progress"]["eta_seconds"] > 0
     assert (folder / "report.html").is_file()
-
-
-def test_a_plain_multirun_has_the_same_files(tmp_path: Path) -> None:
-    for number in range(2):
-        make_job(tmp_path / "s", number, [f"seed={number}"], strength__score=[0.1, 0.5 + number])
-    write_results(tmp_path / "s", figures=True)
-    document = read(tmp_path / "s" / "overall_results.json")
-    jsonschema.validate(document, SCHEMA)
-    assert (document["kind"], document["best"]) == ("sequential", 1)
-    names = {path.name for path in (tmp_path / "s").iterdir() if path.is_file()}
-    assert names == {"overall_results.json", "leaderboard.csv", "best.yaml", "report.html"}
 
 
 def rows_of(results: SweepResults) -> list[dict[str, str]]:
@@ -207,14 +195,3 @@ def test_a_budget_that_was_sampled_is_kept(tmp_path: Path) -> None:
     )
     found = written(make_sweep(tmp_path / "s", [made], overrides=["trainer.max_epochs=3"]))
     assert (found["overrides"], found["left_out"]) == (["trainer.max_epochs=7"], [])
-
-
-def test_a_job_of_a_plain_multirun_is_repeated_with_all_its_overrides(tmp_path: Path) -> None:
-    for number in range(2):
-        overrides = [f"seed={number}", "net=tiny", "trainer.max_epochs=2"]
-        make_job(tmp_path / "s", number, overrides, strength__score=[0.5 + number])
-    (tmp_path / "s" / "multirun.yaml").write_text(
-        "hydra: {overrides: {task: ['seed=0,1', net=tiny]}}"
-    )
-    found = written(tmp_path / "s")
-    assert (found["trial"], found["overrides"]) == (1, ["net=tiny", "seed=1"])

@@ -188,11 +188,11 @@ def test_a_process_that_is_begun_again_has_the_seeds_that_ended(tmp_path: Path) 
     )
     first = RunningTrial(ticket)
     assert first.seeds_ended == 0
-    first.end_seed({"a": 1.0}, 3, 3)
+    first.end_seed({"a": 1.0}, 3)
     first.note(failure="SystemExit: -1")
     again = RunningTrial(ticket)
     assert again.seeds_ended == 1
-    again.end_seed({"a": 2.0}, 3, 3)
+    again.end_seed({"a": 2.0}, 3)
     again.tell()
     (found,) = study.get_trials()
     assert (found.value, found.user_attrs["epochs"], found.user_attrs["failure"]) == (1.5, 6, None)

@@ -44,9 +44,8 @@ def train_trial(settings: Any, composed: Any, ticket: Any) -> Any:
                 if trial.report(number * epochs + epoch, value) and epoch + 1 < epochs:
                     trial.pruned = True
                     break
-            trial.end_seed(
-                {"strength.score": value, "cost.flops": settings.optimizer.lr}, epoch + 1, epochs
-            )
+            values = {"strength.score": value, "cost.flops": settings.optimizer.lr}
+            trial.end_seed(values, epoch + 1)
             if trial.pruned:
                 break
         trial.note(seconds=seconds)
