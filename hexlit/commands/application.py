@@ -35,15 +35,8 @@ from yaml import MarkedYAMLError, YAMLError
 
 from hexlit.commands import composing, run_folder
 from hexlit.commands.composing import Composed
-from hexlit.commands.early_checks import refuse_missing
 from hexlit.commands.run_folder import Refused
-from hexlit.commands.typed_words import (
-    as_typed,
-    first_unreadable,
-    near_keys,
-    unreadable,
-    without_key,
-)
+from hexlit.commands.typed_words import as_typed, can_be_read, near_keys
 from hexlit.errors import UsageError, error_of_foreign_code
 from hexlit.interruption import is_interruption
 
@@ -90,7 +83,6 @@ def command(
 
         def typed_task(composed: Composed) -> None:
             settings = typed(composed.config, schema)
-            refuse_missing(settings)
             function = resolve_name(f"hexlit.commands.{task}") if isinstance(task, str) else task
             ends.append(function(settings, composed) if whole else function(settings))
 
@@ -286,13 +278,15 @@ def explain(error: Exception, config_name: str, argv: list[str]) -> str:
     if isinstance(error, UsageError):
         return " ".join(message.split())
     unmatched = re.match(r"Could not override '([^'@]*)", message)
-    wrong_word = _wrong_word(config_name, argv) if isinstance(error, HydraException) else None
+    words = composing.flags_and_overrides(argv)[1] if isinstance(error, HydraException) else []
+    unreadable = [word for word in words if not can_be_read(word)]
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(error, MissingConfigException) and error.options:
         group, _, option = (error.missing_cfg_file or "").rpartition("/")
         message = f"{group}={option}: there is no such option; choose from {', '.join(sorted(error.options))}"
-    elif wrong_word is not None:
-        message = wrong_word
+    elif unreadable:
+        rule = "settings are written KEY=VALUE, in quotes where the value has special characters"
+        message = f"{unreadable[0]}: {rule}"
     elif unmatched is not None:
         message = _unknown_key(unmatched[1], config_name, argv)
     elif isinstance(cause, MissingMandatoryValue):
@@ -312,22 +306,6 @@ def explain(error: Exception, config_name: str, argv: list[str]) -> str:
     elif not isinstance(error, HydraException | OSError):  # from within Hydra, for an odd value
         message = f"{' '.join(argv)[:200]}: {message} ({type(error).__name__})"
     return " ".join(message.partition("Config search path:")[0].split())
-
-
-def _wrong_word(config_name: str, argv: list[str]) -> str | None:
-    """The message for the first override in `argv`
-    that is none in Hydra's grammar; None if all are.
-    """
-    flags, words = composing.flags_and_overrides(argv)
-    word = first_unreadable(words)
-    if word is None:
-        return None
-    if "=" in word:
-        return unreadable(word)
-    with composing.hydra_initialized():
-        return without_key(
-            word, composing.composed(config_name, [], composing.search_path(flags.config_dir))
-        )
 
 
 def _expected_kind(override: str, reason: str) -> str:

@@ -2,16 +2,11 @@
 
 import difflib
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import fields
-from typing import Any
+from collections.abc import Sequence
 
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
 
-from hexlit.settings import WORDS
 from hexlit.tuning.space import quoted
 
 FUNCTIONS = (
@@ -28,9 +23,7 @@ FUNCTIONS = (
     "tag(",
 )
 """Beginnings of values that are calls in Hydra's grammar."""
-PLACES = ("source", "checkpoint", "run", "file")
-"""Settings that a path without a key may have been meant for."""
-NAMES_ELSEWHERE = {
+OTHER_NAMES = {
     "batch_size": "accelerator.train_batch",
     "devices": "accelerator.devices",
     "epochs": "trainer.max_epochs",
@@ -72,35 +65,6 @@ def as_typed(word: str) -> str:
     return in_quotes if can_be_read(in_quotes) else word
 
 
-def unreadable(word: str) -> str:
-    """The message for an override that Hydra cannot read."""
-    key, _, value = word.partition("=")
-    if value.startswith("[") and value.endswith("]"):
-        parts = (part.strip() for part in value[1:-1].split(","))
-        in_quotes = f"{key}=[{','.join(map(quoted, parts))}]"
-    else:
-        in_quotes = f"{key}={quoted(value)}"
-    if can_be_read(in_quotes):
-        return f"{word}: cannot be read; put texts in quotes, as in {in_quotes}"
-    return f"{word}: cannot be read; write KEY=VALUE in Hydra's grammar"
-
-
-def without_key(word: str, config: DictConfig) -> str:
-    """The message for a `word` without `=`,
-    where `config` is the command's; only within `hydra_initialized()`.
-    """
-    options_of = GlobalHydra.instance().config_loader().get_group_options
-    groups = sorted(name for name in config.hydra.runtime.choices if word in options_of(name))
-    schema: Any = OmegaConf.get_type(config)
-    settings = [one.name for one in fields(schema) if word in one.metadata.get(WORDS, ())]
-    if word.isdecimal() and "board" in config:
-        settings.append("board")
-    places = [key for key in PLACES if key in config][:1]
-    meant = [f"{key}={word}" for key in [*groups, *settings] or places]
-    question = f"; did you mean {' or '.join(meant[:3])}?" if meant else ""
-    return f"{word}: settings are written KEY=VALUE{question}"
-
-
 def near_keys(key: str, known: Sequence[str]) -> list[str]:
     """The `known` keys that an unknown one may stand for:
     of the same last part, else of a similar one.
@@ -109,15 +73,10 @@ def near_keys(key: str, known: Sequence[str]) -> list[str]:
     same = [one for one in known if one.rpartition(".")[2] == leaf]
     if same:
         return same
-    if NAMES_ELSEWHERE.get(leaf) in known:
-        return [NAMES_ELSEWHERE[leaf]]
+    if OTHER_NAMES.get(leaf) in known:
+        return [OTHER_NAMES[leaf]]
     similar = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
     if similar:
         return similar
     leaves = {one.rpartition(".")[2]: one for one in known}
     return [leaves[name] for name in difflib.get_close_matches(leaf, leaves, n=2, cutoff=0.75)]
-
-
-def first_unreadable(words: Iterable[str]) -> str | None:
-    """The first of `words` that Hydra cannot read; None if it reads all."""
-    return next((word for word in words if not can_be_read(word)), None)

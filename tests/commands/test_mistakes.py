@@ -93,13 +93,7 @@ MISTAKES = [
     ("monitor run=ended", "run=ended: no run is running there"),
     ("monitor pid=SELF csv=notes.txt", "csv=notes.txt: holds something else"),
     ("plan", "rates has no value: add rates=FOLDER; hexlit bench what=pace"),
-    ("solve 5", "5: settings are written KEY=VALUE; did you mean board=5?"),
-    ("train quick", "did you mean experiment=quick or sweep=quick?"),
-    ("bench forward", "forward: settings are written KEY=VALUE; did you mean what=forward?"),
-    (
-        "games import void.sgf",
-        "void.sgf: settings are written KEY=VALUE; did you mean source=void.sgf?",
-    ),
+    ("solve 5", "5: settings are written KEY=VALUE"),
     ("solve board=3 moves=ä1", "move 'ä1': a move on a 3x3 board is"),
     ("solve --config-name=match", "--config-name=match: each command has its configuration"),
     ("solve -cn match", "-cn: each command has its configuration"),
@@ -123,7 +117,7 @@ MISTAKES = [
     ("train resume=higher", "resume=higher/one"),
     (
         "games stats source=[über/x,b]",
-        "cannot be read; put texts in quotes, as in source=['über/x','b']",
+        "source=[über/x,b]: settings are written KEY=VALUE, in quotes",
     ),
     ("games stats source=über/x", "source=über/x: there is no such file or folder"),
     ("export checkpoint=a=b/r", "checkpoint=a=b/r: there is no such file"),

@@ -140,3 +140,11 @@ def test_a_list_of_boards_is_written_out_in_its_place() -> None:
         "board=[7]",
         "board=5,6",
     ]
+
+
+def test_a_list_of_boards_is_written_out_and_not_named_twice() -> None:
+    assert boards_in_turn(["board=[4,5,6]"]) == ["board=6", "selfplay.smaller_boards=[4,5]"]
+    assert boards_in_turn(["board=6", "selfplay.smaller_boards=[4]"]) == [
+        "board=6",
+        "selfplay.smaller_boards=[4]",
+    ]
