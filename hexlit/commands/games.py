@@ -63,14 +63,6 @@ class GamesConfig(Settings):
     rows; on larger boards the packaged network that fits. Puzzles: network that they are made for.
     Null: the packaged one that fits.
     """
-    simulations: int = number(256, "[1, inf)")
-    """Show: simulations for each position that a network judges."""
-    seconds: float = number(10.0, "[0.01, 3600]", unit="seconds")
-    """Show: longest time of the exact solver for a position, in seconds."""
-    opening_plies: int = number(2, "[1, inf)")
-    """Stats: number of moves in an opening."""
-    most: int = number(10, "[1, inf)")
-    """Stats: openings and players in the tables. Verify: problems listed one by one."""
     board: int = number(7, "[4, 8]")
     """Puzzles: rows of the board."""
     count: int = number(100, "[1, inf)")

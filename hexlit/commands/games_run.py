@@ -58,6 +58,14 @@ Document = dict[str, Any]
 """Results as plain values."""
 
 LARGEST_BOARD = 19
+OPENING_PLIES = 2
+"""Moves in an opening of the statistics."""
+MOST = 10
+"""Openings, players and problems in a table."""
+SIMULATIONS = 256
+"""Simulations for each position that a network judges."""
+SECONDS = 10.0
+"""Longest time of the exact solver for a position that it judges."""
 _WINNERS = {"black": 1, "white": -1}
 
 
@@ -127,7 +135,7 @@ def show(settings: "GamesConfig", reader: GameReader) -> None:
 
 def stats(settings: "GamesConfig", reader: GameReader) -> Document:
     """Count the contents of the games."""
-    overview = Overview(settings.opening_plies)
+    overview = Overview(OPENING_PLIES)
     unreadable = 0
     for game in _selection(settings).of(reader):
         if isinstance(game, RecordError):
@@ -138,12 +146,12 @@ def stats(settings: "GamesConfig", reader: GameReader) -> Document:
         raise UsageError(
             f"source={settings.sources[0]}: no game in it fits, of {reader.games:,} read"
         )
-    return {**overview.as_json(settings.most), "unreadable": unreadable}
+    return {**overview.as_json(MOST), "unreadable": unreadable}
 
 
 def verify(settings: "GamesConfig", reader: GameReader) -> Document:
     """Replay the games."""
-    verdict = verify_games(reader, most=settings.most)
+    verdict = verify_games(reader, most=MOST)
     if not reader.games:
         raise UsageError(f"source={settings.sources[0]}: there are no games in it")
     return verdict.as_json()
@@ -237,7 +245,7 @@ def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview]
         record.size, swap=record.size**2 in record.moves[1:2], moves=record.moves.tolist()
     )
     if settings.checkpoint is None and record.size <= MAX_SIZE:
-        result = exact_review(board, settings.seconds)
+        result = exact_review(board, SECONDS)
         return result, f"the exact solver ({len(result)} of {len(record.moves) + 1} positions)"
     name = settings.checkpoint or fitting_network(record.size)
     if name is None:
@@ -248,5 +256,5 @@ def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview]
     knows_swap = knows(board.size)
     thinker = Thinker(SearchConfig(), make_evaluator, knows_swap=knows_swap)
     thinker.prepare(board.size, swap=board.swap and knows_swap)
-    by = f"{name} with {settings.simulations} simulations"
-    return list(review(thinker, board, settings.simulations, lambda: False)), by
+    by = f"{name} with {SIMULATIONS} simulations"
+    return list(review(thinker, board, SIMULATIONS, lambda: False)), by

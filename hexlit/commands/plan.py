@@ -56,9 +56,8 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
     if asked.rates is None:
         raise UsageError(f"rates has no value: add rates=FOLDER; {MEASURE}")
     pace = read_pace(asked.rates)
-    learner = pace if asked.learner_rates is None else read_pace(asked.learner_rates)
     selfplay = recipe.selfplay
-    cores = asked.cores or learner.cores
+    cores = asked.cores or pace.cores
     host_cores = asked.host_cores or pace.cores
     workers = asked.workers
     if workers is None:
@@ -69,7 +68,6 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
         cores=cores,
         workers=workers,
         host_cores=host_cores,
-        host_workers=asked.host_workers or host_cores,
         ahead=ahead,
     )
     if not 0 < machines.actors <= selfplay.games:
@@ -79,14 +77,14 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
     batch = recipe.hardware.train_batch or recipe.data.batch
     trained = max(1, math.ceil(selfplay.positions * recipe.data.reuse / batch)) * batch
     work = {"positions": selfplay.positions, "games": selfplay.games, "trained": trained}
-    games_per_epoch = epoch_of(machines, pace, learner, **work)["games_per_epoch"]
+    games_per_epoch = epoch_of(machines, pace, **work)["games_per_epoch"]
     epochs, goal = _epochs(asked, recipe, games_per_epoch)
     # The last epochs of a recipe train alone.
     has_target = any(vars(asked.target).values())
     replayed = 0 if has_target else recipe.data.replay_epochs
 
     def figures(on: PlanConfig) -> dict[str, float]:
-        result = epoch_of(on, pace, learner, **work)
+        result = epoch_of(on, pace, **work)
         whole_epochs = epochs - replayed * (1 - result["learner_busy"])
         hours = whole_epochs * result["epoch_seconds"] / 3600
         price = asked.learner_price + on.hosts * asked.host_price

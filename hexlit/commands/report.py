@@ -34,10 +34,6 @@ class ReportConfig(Settings):
     """Whether to draw the figures and `report.html` of a sweep."""
     watch: bool = False
     """Whether to show a sweep until it ends, and then its results."""
-    every: float = number(2.0, "(0, inf)", unit="seconds")
-    """Time between two looks at a watched sweep, in seconds."""
-    rows: int = number(20, "[1, inf)")
-    """Trials in the table of a sweep."""
     wandb: str | None = None
     """ENTITY/PROJECT on Weights & Biases; its page is written instead.
     With `json` it is printed, and not saved.

@@ -34,6 +34,12 @@ if TYPE_CHECKING:
     from hexlit.commands.report import ReportConfig
 
 
+EVERY = 2.0
+"""Seconds between two looks at a watched sweep."""
+ROWS = 20
+"""Trials in the table of a sweep."""
+
+
 def report(settings: "ReportConfig") -> bool:
     """Write the requested pages, and print where they are;
     returns whether all of the results can be read.
@@ -89,7 +95,7 @@ def report_sweep(folder: Path, settings: "ReportConfig") -> None:
         return
     console = Console(highlight=False)
     if settings.watch:
-        watch(folder, settings.every, console)
+        watch(folder, console)
     try:
         results = write_results(folder, settings.figures)
         obstacle = ""
@@ -97,20 +103,20 @@ def report_sweep(folder: Path, settings: "ReportConfig") -> None:
         results = read_results(folder)
         obstacle = f"nothing was written: {error.strerror} ({folder})"
     document = as_document(results)
-    show(sweep_page(document, together=True), console, rows=settings.rows)
+    show(sweep_page(document, together=True), console, rows=ROWS)
     line = obstacle or f"Everything of this sweep: {document['folder']}"
     console.print(f"\n{line}", style="red" if obstacle else "dim", soft_wrap=True, markup=False)
 
 
-def watch(folder: Path, every: float, console: Console) -> None:
-    """Show the sweep every `every` seconds while it runs; nothing is written."""
+def watch(folder: Path, console: Console) -> None:
+    """Show the sweep every few seconds while it runs; nothing is written."""
     with SweepDisplay(f"hexlit report · {folder}", console=console) as display:
         while True:
             results = read_results(folder)
             display.update(as_document(results))
             if results.state != GOING_ON:
                 return
-            time.sleep(every)
+            time.sleep(EVERY)
 
 
 def save_dashboard(target: str, printed: bool) -> None:

@@ -90,18 +90,8 @@ def read_overrides(folder: Path) -> list[str]:
     """
     path = folder / SETTINGS / OVERRIDES
     if not path.is_file():
-        below = max(
-            folder.glob(f"*/{SETTINGS}/{OVERRIDES}"),
-            key=lambda file: file.stat().st_mtime,
-            default=None,
-        )
-        latest = (
-            ""
-            if below is None
-            else f"; the latest run in it is resume={os.path.relpath(below.parent.parent)}"
-        )
         raise UsageError(
-            f"resume={folder}: no folder of a run (a run keeps its settings in {SETTINGS}){latest}"
+            f"resume={folder}: no folder of a run (a run keeps its settings in {SETTINGS})"
         )
     result = read_yaml(path)
     if not isinstance(result, list) or not all(isinstance(entry, str) for entry in result):

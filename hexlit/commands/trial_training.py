@@ -57,7 +57,6 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     pruning = Pruning(
         trial,
         trial.ticket.monitor,
-        every_n_steps=trial.ticket.report_every,
         first_step=trial.seeds_ended * (BUDGET_STEPS if by_budget else epochs),
         step_of=step_of_budget if by_budget else None,
     )
@@ -71,11 +70,7 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     )
     summary = train_task(seeded, place, options)
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
-    if (
-        trial.may_prune
-        and trial.ticket.report_every is None
-        and trial.ticket.monitor not in pruning.metrics
-    ):
+    if trial.may_prune and trial.ticket.monitor not in pruning.metrics:
         rule = "is not measured in epochs; name another, or choose hydra/sweeper/pruner=none"
         raise UsageError(f"sweep.monitor={trial.ticket.monitor}: {rule}")
     trial.note(**{name: value for name, value in summary["memory"].items() if value is not None})

@@ -15,6 +15,10 @@ import numpy as np
 from hexlit.settings import Settings, number
 
 MEGABIT = 1e6 / 8
+LATENCY = 0.001
+"""Seconds that a message takes between two machines. It is assumed, like the next one."""
+GPU_SCALING = 0.9
+"""Share of one device's rate that each further device adds."""
 NICENESS_WEIGHT = 335 / 1024
 """Weight of a self-play process,
 five steps nicer than the training on its machine (Linux' table of weights).
@@ -45,28 +49,22 @@ class PlanConfig(Settings):
     """Folder or file written by
     `hexlit bench what=pace experiment=NAME output=FOLDER` on the playing machine.
     """
-    learner_rates: str | None = None
-    """The same for the training machine. Null: it is of the same kind."""
     workers: int | None = number(None, "[0, inf)")
     """Processes that play on the training machine. Null: 0 with `hosts`, otherwise one per core."""
     hosts: int = number(0, "[0, inf)")
     """Number of further machines, which only play."""
-    host_workers: int | None = number(None, "[1, inf)")
-    """Processes that play on each further machine. Null: one per core."""
     host_cores: int | None = number(None, "[1, inf)")
-    """Cores of each further machine. Null: those of the measured machine."""
+    """Cores of each further machine, each with a process that plays. Null: those of the measured
+    machine.
+    """
     cores: int | None = number(None, "[1, inf)")
     """Cores of the training machine. Null: those of the measured machine."""
     gpus: int = number(1, "[1, inf)")
     """Number of devices that train together; the measured rate is that of one."""
-    gpu_scaling: float = number(0.9, "[0, 1]")
-    """Share of one device's rate that each further device adds. It is assumed, not measured."""
     ahead: bool | None = None
     """Whether self-play is an epoch ahead of the training. Null: from `selfplay.ahead`."""
     network: float = number(1000.0, "(0, inf)", unit="megabits per second")
     """Speed of the training machine's network, in megabits per second."""
-    latency: float = number(1.0, "[0, inf)", unit="milliseconds")
-    """Latency of that network, in milliseconds."""
     host_price: float = number(0.0, "[0, inf)")
     """Price of a playing machine per hour, in any currency."""
     learner_price: float = number(0.0, "[0, inf)")
@@ -78,7 +76,7 @@ class PlanConfig(Settings):
     @property
     def actors(self) -> int:
         """Number of playing processes on all machines, once null is replaced."""
-        return (self.workers or 0) + self.hosts * (self.host_workers or 0)
+        return (self.workers or 0) + self.hosts * (self.host_cores or 0)
 
 
 @dataclass(frozen=True)
@@ -156,14 +154,13 @@ class Pace:
 
 
 def epoch_of(
-    machines: PlanConfig, pace: Pace, learner: Pace, *, positions: int, games: int, trained: int
+    machines: PlanConfig, pace: Pace, *, positions: int, games: int, trained: int
 ) -> dict[str, float]:
     """Rates of a recipe on these machines, once the first epochs are over.
 
     Args:
         machines: without null.
-        pace: of the machines that play.
-        learner: of the machine that trains.
+        pace: of each machine.
         positions: least number of positions in an epoch's games.
         games: games at a time, in all processes together.
         trained: positions that the epoch trains on: whole batches.
@@ -176,25 +173,24 @@ def epoch_of(
         those that begin to train on it.
     """
     workers = machines.workers or 0
-    host_workers = machines.host_workers or 0
+    host_workers = machines.host_cores or 0
     ahead = bool(machines.ahead)
     actors = machines.actors
     cores = machines.cores or 0
     share = pace.games_of_a_share(positions / actors)
     work = share * pace.positions_per_game
     slots = games / actors
-    speedup = 1 + (machines.gpus - 1) * machines.gpu_scaling
-    training = trained / learner.training_positions_per_second / speedup
-    learner_work = work / learner.alone(slots)
-    host_work = work / pace.alone(slots)
-    home = learner.seconds(learner_work, workers, cores)
-    away = pace.seconds(host_work, host_workers, machines.host_cores or 0)
-    if ahead and workers and learner.training_threads:
-        training, home = _side_by_side(training, learner_work, workers, cores, learner)
-    host_bytes = learner.weights_bytes + host_workers * share * pace.bytes_per_game
+    speedup = 1 + (machines.gpus - 1) * GPU_SCALING
+    training = trained / pace.training_positions_per_second / speedup
+    work_seconds = work / pace.alone(slots)
+    home = pace.seconds(work_seconds, workers, cores)
+    away = pace.seconds(work_seconds, host_workers, host_workers)
+    if ahead and workers and pace.training_threads:
+        training, home = _side_by_side(training, work_seconds, workers, cores, pace)
+    host_bytes = pace.weights_bytes + host_workers * share * pace.bytes_per_game
     all_bytes = machines.hosts * host_bytes
     speed = machines.network * MEGABIT
-    remote = away + all_bytes / speed + 2 * machines.latency / 1000 if machines.hosts else 0.0
+    remote = away + all_bytes / speed + 2 * LATENCY if machines.hosts else 0.0
     played = max(home, remote)
     seconds = max(played, training) if ahead else played + training
     busy = home * workers + away * machines.hosts * host_workers

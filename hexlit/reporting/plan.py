@@ -14,7 +14,7 @@ def plan_page(found: Found) -> Page:
     """Machines, time, cost, limits and the effect of changes."""
     cluster = found["cluster"]
     places = [f"{cluster['workers']} beside the training"] * bool(cluster["workers"])
-    places += [f"{cluster['host_workers']} on each of {cluster['hosts']} hosts"] * bool(
+    places += [f"{cluster['host_cores']} on each of {cluster['hosts']} hosts"] * bool(
         cluster["hosts"]
     )
     devices = (

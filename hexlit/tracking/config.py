@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from hexlit.errors import UsageError
-from hexlit.settings import Settings, number, one_of
+from hexlit.settings import Settings, one_of
 
 MODES = ("offline", "online", "disabled")
 
@@ -35,14 +35,6 @@ class WandbConfig(Settings, section="logger.wandb"):
     """
     media: bool = True
     """Whether to log pictures and tables at every evaluation."""
-    init_timeout: float | None = number(None, "(0, inf)", unit="seconds")
-    """Longest wait for the server, in seconds; then the run falls back to offline. Null:
-    WANDB_INIT_TIMEOUT, else 30.
-    """
-    finish_timeout: float = number(300.0, "(0, inf)", unit="seconds")
-    """Longest wait for the upload at the end,
-    in seconds; the rest stays on disk for `wandb sync`.
-    """
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,21 +11,19 @@ from urllib.parse import urlsplit
 from hexlit.tracking.config import WandbConfig
 
 PROJECT = "hexlit"
-INIT_TIMEOUT = 30.0
 
 _MODE_NAMES = {"dryrun": "offline", "run": "online"}  # W&B's older names
 
 
 def resolved(config: WandbConfig, environment: Mapping[str, str]) -> WandbConfig:
-    """`config` completed from `environment`, as W&B reads it; mode, project and timeout are never
-    None.
+    """`config` completed from `environment`, as W&B reads it; mode and project are never None.
 
     Raises:
         ValueError, wandb.Error: a variable has a value that W&B does not accept.
     """
     import wandb
 
-    theirs = wandb.Settings(mode="offline", init_timeout=INIT_TIMEOUT)
+    theirs = wandb.Settings(mode="offline")
     theirs.update_from_env_vars(dict(environment))
     disabled = environment.get("WANDB_DISABLED", "").lower() in ("1", "true", "yes", "on")
     return replace(
@@ -36,7 +34,6 @@ def resolved(config: WandbConfig, environment: Mapping[str, str]) -> WandbConfig
         name=config.name or theirs.run_name,
         group=config.group or theirs.run_group,
         tags=config.tags or [tag.strip() for tag in theirs.run_tags or ()],
-        init_timeout=config.init_timeout or theirs.init_timeout,
     )
 
 

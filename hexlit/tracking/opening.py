@@ -103,7 +103,7 @@ def _init(
         if reason is None:
             try:
                 return wandb.init(
-                    mode="online", id=identity.id, settings=_settings(config), **arguments
+                    mode="online", id=identity.id, settings=_settings(), **arguments
                 ), identity
             except (wandb.Error, OSError) as error:
                 lines = str(error).strip().splitlines()
@@ -116,23 +116,21 @@ def _init(
             reason,
             place / "wandb",
         )
-    return wandb.init(
-        mode="offline", id=identity.id, settings=_settings(config), **arguments
-    ), identity
+    return wandb.init(mode="offline", id=identity.id, settings=_settings(), **arguments), identity
 
 
-def _settings(config: WandbConfig) -> Any:
+def _settings() -> Any:
     import wandb
 
-    quiet: dict[str, Any] = {"silent": True, "console": "off"}
+    defaults: dict[str, Any] = {"silent": True, "console": "off"}
+    # Seconds to wait for the server, and for the upload at the end.
+    defaults |= {"init_timeout": 30.0, "finish_timeout": 300.0}
     asked = {
-        name: value for name, value in quiet.items() if f"WANDB_{name.upper()}" not in os.environ
+        name: value for name, value in defaults.items() if f"WANDB_{name.upper()}" not in os.environ
     }
     if FLUSH in wandb.Settings.model_fields:  # W&B guarantees no setting whose name begins with x_
         asked[FLUSH] = FLUSHED_EVERY
     return wandb.Settings(
-        init_timeout=config.init_timeout or 0.0,
-        finish_timeout=config.finish_timeout,
         reinit="create_new",  # a run of its own, whatever else is open in this process
         **asked,
     )

@@ -64,7 +64,6 @@ class Attempts:
         self._running: dict[int, Attempt] = {}
         self._peaks: dict[str, int] = {}
         self._launches: Launches | None = None
-        self._said = ""
         launcher = str(config.hydra.runtime.choices.get("hydra/launcher", "basic"))
         self._slots: dict[str, Slots] = {}
         if launcher == "basic":
@@ -175,7 +174,7 @@ class Attempts:
         storage = self._plan.settings.storage
         return TrialTicket(
             **{name: getattr(plan, name) for name in ("objectives", "group", "sweep_id")},
-            **{name: getattr(plan.judged, name) for name in ("monitor", "report_every", "seeds")},
+            **{name: getattr(plan.judged, name) for name in ("monitor", "seeds")},
             storage=None if storage is None else hidden_password(storage),
             folder=str(plan.folder),
             study=plan.study_name,
@@ -204,11 +203,9 @@ class Attempts:
             with self._lock:
                 running = list(self._running.values())
                 for device in sorted(self._slots, key=[one.device for one in running].count):
-                    slot = (
-                        self._slots[device].take(str(self._plan.folder))
-                        if self._has_room(device, running)
-                        else None
-                    )
+                    slot = None
+                    if self._has_room(device, running):
+                        slot = self._slots[device].take()
                     if slot is not None:
                         attempt.device = device
                         attempt.slot = slot
@@ -216,24 +213,11 @@ class Attempts:
             self._stop.wait(0.1)
             if not warned and time.monotonic() - began > 5:
                 warned = True
-                self._say_who_has_the_slots()
-
-    def _say_who_has_the_slots(self) -> None:
-        """Log it, once for each state: many trials may wait for the same slots."""
-        owners: set[str] = set()
-        for slots in self._slots.values():
-            owners.update(slots.owners())
-        owners.discard(str(self._plan.folder))
-        others = ", ".join(sorted(owners)) or "trials of this sweep"
-        way = (
-            "a larger sweep.slots lets more run at a time, and sweep.devices names further devices"
-        )
-        line = f"waiting for {' or '.join(self._slots)}: the slots are taken by {others}; {way}"
-        with self._lock:
-            is_new = line != self._said
-            self._said = line
-        if is_new:
-            log.warning(line)
+                log.warning(
+                    "trial %d waits for a slot of %s; a larger sweep.slots lets more run at a time",
+                    attempt.ticket.number,
+                    " or ".join(self._slots),
+                )
 
 
 def device_name(configured: str) -> str:

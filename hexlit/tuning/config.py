@@ -42,11 +42,6 @@ class SweepConfig(Settings, section="sweep"):
     """
     monitor: str | None = None
     """Metric that the pruner compares. Null: the objective."""
-    report_every: int | None = number(None, "[1, inf)")
-    """Steps between two reports of the monitored metric to the pruner. A report is the mean over
-    these steps; the metric is a training loss, or another that is logged in every step. Null: one
-    report per epoch that measured the metric.
-    """
     compare_at: str = one_of(COMPARED_AT, "epochs")
     """When the pruner compares trials. `epochs`: after equally many epochs. `budget`: after equally
     many twentieths of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The
@@ -98,11 +93,6 @@ class SweepConfig(Settings, section="sweep"):
         if name is not None and (not name or "." in name or name.endswith(_LARGER_IS_BETTER)):
             raise UsageError(
                 f"sweep.comparable={name}: name a loss without its data, such as comparable_loss"
-            )
-        if self.report_every is not None and (self.compare_at == "budget" or self.seeds > 1):
-            raise UsageError(
-                f"sweep.report_every={self.report_every}: counts steps of one seed; it needs sweep.seeds=1 and "
-                "sweep.compare_at=epochs"
             )
 
     def objectives(self) -> list[str]:
@@ -191,8 +181,4 @@ class OptunaSweeperConf:
     params: dict[str, Any] | None = field(default_factory=dict)
     """Search space: values, `interval(a, b)`, `range(a, b, step)`,
     `choice(a, b)`, or `tag(log, interval(a, b))`.
-    """
-    custom_search_space: str | None = None
-    """Dotted path of a function of configuration and trial, which asks the trial for more
-    parameters.
     """

@@ -5,7 +5,7 @@ its folder is made or found.
 import math
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from hexlit.accelerate.host import usable_cores
-from hexlit.errors import UsageError, error_of_foreign_code
+from hexlit.errors import UsageError
 from hexlit.files import read_json
 from hexlit.reporting.run_files import flat
 from hexlit.settings import RANGE, check_number
@@ -62,8 +62,6 @@ class Plan:
     """
     pruner: "BasePruner"
     space: dict[str, "BaseDistribution"]
-    custom: Callable[[DictConfig, Any], None] | None
-    """Asks a trial for more parameters."""
     overrides: list[str]
     """The user's fixed overrides for all trials."""
     recipe: list[str]
@@ -96,12 +94,8 @@ class Plan:
         """Settings that all processes of a study must share to keep trials comparable,
         by names for people.
         """
-        shared = ("objective", "monitor", "comparable", "compare_at", "report_every", "seeds")
+        shared = ("objective", "monitor", "comparable", "compare_at", "seeds")
         terms: dict[str, Any] = {f"sweep.{name}": getattr(self.judged, name) for name in shared}
-        custom = (
-            None if self.custom is None else f"{self.custom.__module__}.{self.custom.__qualname__}"
-        )
-        terms["hydra.sweeper.custom_search_space"] = custom
         terms["what is fixed"] = _without([*self.recipe, *self.overrides], _PER_MACHINE_SETTINGS)
         terms |= {f"the space of {name}": result for name, result in self.space.items()}
         return {name: str(value) for name, value in terms.items()}
@@ -129,8 +123,7 @@ def make_plan(
                 f"hydra.sweeper.{one.name}", getattr(sweeper, one.name), one.metadata[RANGE]
             )
     space, fixed = parse_space([*arguments_of(sweeper.params or {}), *arguments])
-    custom = _function(sweeper.custom_search_space)
-    if not space and custom is None:
+    if not space:
         raise UsageError(
             "hydra.sweeper.params: nothing to search; choose sweep=NAME, or write KEY=interval(a,b)"
         )
@@ -158,7 +151,6 @@ def make_plan(
         settings=sweeper,
         pruner=pruner,
         space=space,
-        custom=custom,
         overrides=_without(
             fixed_overrides(fixed), ("sweep.resume", "sweep.join", "sweep.storage_timeout")
         ),
@@ -255,19 +247,6 @@ def _flags(config: DictConfig) -> list[str]:
     for folder in folders:
         flags += ["--config-dir", str(folder)]
     return flags
-
-
-def _function(path: str | None) -> Callable[[DictConfig, Any], None] | None:
-    from hydra.utils import get_method
-
-    try:
-        return None if path is None else get_method(path)
-    except Exception as error:
-        if (bug := error_of_foreign_code(error)) is not None:  # its module raises
-            raise bug from None
-        raise UsageError(
-            f"hydra.sweeper.custom_search_space={path}: there is no such function"
-        ) from error
 
 
 def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:

@@ -1,6 +1,6 @@
 """The Trainer's callback that reports to the study, and ends a training that the pruner rejects."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import lightning as L
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
 
 class Pruning(EarlyStopping):
-    """Reports a metric after each epoch that measured it, or every few steps, and stops the Trainer
-    softly.
+    """Reports a metric after each epoch that measured it, and stops the Trainer softly.
 
     A pruned trial ends its epoch as usual: loggers are flushed and checkpoints written. With
     several processes, the one of rank 0 reports, and all stop together. Only the type is
@@ -29,11 +28,10 @@ class Pruning(EarlyStopping):
         trial: "RunningTrial",
         monitor: str,
         *,
-        every_n_steps: int | None = None,
         first_step: int = 0,
         step_of: Callable[[L.Trainer], int] | None = None,
     ) -> None:
-        """Report `monitor` to `trial`; after every `every_n_steps` steps, else once an epoch.
+        """Report `monitor` to `trial`.
 
         The steps of the study begin with `first_step`. `step_of` gives the step of a training
         instead of its epoch.
@@ -41,12 +39,10 @@ class Pruning(EarlyStopping):
         super().__init__(monitor)
         self._trial = trial
         self._monitor = monitor
-        self._every = every_n_steps
         self._first_step = first_step
         self._step_of = step_of
         self._old: Any = None
         self._latest_step = -1
-        self._steps: list[Any] = []
         self.metrics: dict[str, float] = {}
         self.epochs = 0
 
@@ -62,49 +58,17 @@ class Pruning(EarlyStopping):
         """
         self._old = trainer.callback_metrics.get(self._monitor)
 
-    def on_train_batch_end(
-        self,
-        trainer: L.Trainer,
-        pl_module: L.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-    ) -> None:
-        """Report, where steps are counted and a report is due."""
-        if self._every is None:
-            return
-        self._steps.append(self._step_metric(trainer, outputs))
-        if len(self._steps) == self._every:
-            known = [float(value) for value in self._steps if value is not None]
-            self._steps = []
-            if known:
-                self._decide(
-                    trainer, trainer.global_step // self._every - 1, sum(known) / len(known)
-                )
-
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Report the metric of this epoch."""
         self.epochs = trainer.current_epoch + 1
         step = trainer.current_epoch if self._step_of is None else self._step_of(trainer)
-        value = self._measured(trainer)
-        if self._every is None and value is not None and step > self._latest_step:
+        value = trainer.callback_metrics.get(self._monitor)
+        if value is not None and value is not self._old and step > self._latest_step:
             self._latest_step = step
             self._decide(trainer, step, float(value))
         self.metrics.update(
             {name: float(value) for name, value in trainer.callback_metrics.items()}
         )
-
-    def _step_metric(self, trainer: L.Trainer, outputs: Any) -> Any:
-        """The metric of a step, as the module returned or logged it; None for neither."""
-        name = self._monitor.rpartition(".")[2]
-        if isinstance(outputs, Mapping) and name in outputs:
-            return outputs[name].detach()
-        return self._measured(trainer)
-
-    def _measured(self, trainer: L.Trainer) -> Any:
-        """The metric, where it was measured in this epoch."""
-        value = trainer.callback_metrics.get(self._monitor)
-        return None if value is self._old else value
 
     def _decide(self, trainer: L.Trainer, step: int, value: float) -> None:
         give_up = trainer.is_global_zero and self._trial.report(self._first_step + step, value)

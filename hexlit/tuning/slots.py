@@ -45,13 +45,12 @@ class Slots:
                 f"{parent}: the slots cannot be kept here ({error.strerror}); set {SLOTS_VARIABLE}"
             ) from None
 
-    def take(self, owner: str = "") -> IO[bytes] | None:
+    def take(self) -> IO[bytes] | None:
         """A free slot, held until this file is closed here and in all children that inherit it;
         None: none is free.
-
-        The file names who has it: `owner`, such as the folder of a sweep.
         """
-        for path in self._paths():
+        for number in range(self.count):
+            path = self.folder / f"slot-{number}"
             slot = path.open("ab")
             # A clean-up of temporary files may have removed it meanwhile.
             if (
@@ -59,21 +58,6 @@ class Slots:
                 and path.exists()
                 and os.path.samestat(os.fstat(slot.fileno()), path.stat())
             ):
-                slot.truncate(0)
-                slot.write(owner.encode())
-                slot.flush()
                 return slot
             slot.close()
         return None
-
-    def owners(self) -> list[str]:
-        """Who has, or had last, the slots."""
-        owners = [
-            path.read_text(encoding="utf-8", errors="replace")
-            for path in self._paths()
-            if path.exists()
-        ]
-        return sorted({owner for owner in owners if owner})
-
-    def _paths(self) -> list[Path]:
-        return [self.folder / f"slot-{number}" for number in range(self.count)]

@@ -242,12 +242,6 @@ class SweepSession:
             ) from error
         if trial is None:
             return self._begin()  # another process has begun it; perhaps there is one more
-        try:
-            if plan.custom is not None:
-                plan.custom(self._config, trial)
-        except BaseException:  # foreign code may raise anything, and its traceback shows where
-            shared_trials.interrupt(self._study, trial)
-            raise
         lines = [*plan.overrides, *(render(name, value) for name, value in trial.params.items())]
         trial.set_user_attr(shared_trials.OVERRIDES, lines)
         return trial, [*plan.own_overrides, *lines]

@@ -39,7 +39,6 @@ class TrialTicket:
     monitor: str
     pruner: dict[str, Any] | None
     """Node `hydra.sweeper.pruner`; None without pruning."""
-    report_every: int | None
     seeds: int
     group: str
     """Name that the trials of the sweep share."""

@@ -102,7 +102,7 @@ def test_a_game_that_cannot_be_read_is_named_and_counted(capsys: Captured) -> No
 
 
 def test_stats_are_text_or_json(capsys: Captured) -> None:
-    assert main(["games", "stats", f"source={SGF}", "opening_plies=1"]) == 0
+    assert main(["games", "stats", f"source={SGF}"]) == 0
     out = capsys.readouterr().out
     for part in (
         "plies a game",

@@ -114,7 +114,6 @@ MISTAKES = [
         "trainer.max_epochs='ä': Value 'ä' of type 'str' could not be converted to Integer",
     ),
     ("train --config-dir yaml net=mine", "yaml/net/mine.yaml line 2: expected ',' or ']'"),
-    ("train resume=higher", "resume=higher/one"),
     (
         "games stats source=[über/x,b]",
         "source=[über/x,b]: settings are written KEY=VALUE, in quotes",
@@ -205,7 +204,6 @@ def here(tmp_path: Path) -> Path:
         "m",
         "s",
         "run/.hydra",
-        "higher/one/.hydra",
         "yaml/net",
     ):
         (tmp_path / folder).mkdir(parents=True)
@@ -213,7 +211,6 @@ def here(tmp_path: Path) -> Path:
     (tmp_path / "ended" / "process.json").write_text(
         json.dumps({"pid": os.getpid(), "create_time": 1.0})
     )
-    (tmp_path / "higher/one/.hydra/overrides.yaml").write_text("[]")
     (tmp_path / "yaml/net/mine.yaml").write_text("channels: [48\n")
     (tmp_path / "damaged" / "best.yaml").write_text("overrides: 3: 4")
     (tmp_path / "m" / "match.json").write_bytes(b"\xff\x00")

@@ -24,9 +24,7 @@ def sweep() -> Path:
     )
 
 
-@pytest.mark.parametrize(
-    "words", [["runs/hex5/s"], ["folder=runs/hex5/s"], ["runs/hex5/s/", "rows=5"], []]
-)
+@pytest.mark.parametrize("words", [["runs/hex5/s"], ["folder=runs/hex5/s"], ["runs/hex5/s/"], []])
 def test_a_sweep_is_reported_by_its_path_or_as_the_newest(
     words: list[str], sweep: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,8 +88,8 @@ def test_a_sweep_is_watched_until_it_ends(
             (folder / "process.json").unlink()
 
     monkeypatch.setattr("hexlit.commands.report_run.time.sleep", wait)
-    assert main(["report", str(folder), "watch=true", "every=7", "figures=false"]) == 0
-    assert waits == [7.0] * 3
+    assert main(["report", str(folder), "watch=true", "figures=false"]) == 0
+    assert waits == [2.0] * 3
     lines = capsys.readouterr().out.splitlines()
     # Three trials of a minute are left, for two slots.
     assert lines[0].endswith(

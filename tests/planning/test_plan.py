@@ -17,8 +17,7 @@ PACE = Pace(
 )
 # 100 positions a second play, 400 train on a device; every game has 10 positions.
 EVEN = Pace(2, [rate(1, 1, 100.0)], 400.0, 0, 10.0, 0.0, 1e3, 1e6)
-FAST: dict[str, Any] = {"gpu_scaling": 0.5, "network": 8e6, "latency": 0.0}
-LOCAL = PlanConfig(cores=2, workers=2, hosts=0, host_cores=2, host_workers=2, ahead=True, **FAST)
+LOCAL = PlanConfig(cores=2, workers=2, hosts=0, host_cores=2, ahead=True, network=8e6)
 REMOTE = replace(LOCAL, workers=0, hosts=4)
 # 4 s of play by two processes, 8 s of training
 WORK = {"positions": 800, "games": 64, "trained": 3200}
@@ -34,7 +33,7 @@ def epoch(
     pace = replace(
         EVEN, actors=[rate(1, 1, positions_per_second)], training_threads=threads, **more
     )
-    return epoch_of(machines, pace, pace, **work)
+    return epoch_of(machines, pace, **work)
 
 
 def test_a_process_with_fewer_games_is_slower() -> None:
@@ -70,10 +69,10 @@ def test_further_hosts_play_side_by_side_until_training_is_the_limit() -> None:
     def seconds(hosts: int, gpus: int = 1) -> float:
         return epoch(replace(REMOTE, hosts=hosts, gpus=gpus), 10.0)["epoch_seconds"]
 
-    assert seconds(1) == pytest.approx(40)
-    assert seconds(2) == pytest.approx(20)
+    assert seconds(1) == pytest.approx(40, rel=1e-3)
+    assert seconds(2) == pytest.approx(20, rel=1e-3)
     assert seconds(10) == seconds(20) == pytest.approx(8)
-    assert seconds(20, gpus=3) == pytest.approx(4), "two more devices count half each"
+    assert seconds(20, gpus=3) == pytest.approx(8 / 2.8), "two more devices count less"
 
 
 def test_weights_cross_the_network_once_for_each_host_and_records_once() -> None:

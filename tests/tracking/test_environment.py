@@ -16,7 +16,6 @@ SAID = {
     "WANDB_NAME": "named",
     "WANDB_RUN_GROUP": "together",
     "WANDB_TAGS": "a, b,c",
-    "WANDB_INIT_TIMEOUT": "7",
 }
 
 
@@ -28,21 +27,21 @@ def test_what_is_left_out_comes_from_the_environment() -> None:
         "team",
         "named",
     )
-    assert (found.group, found.tags, found.init_timeout) == ("together", ["a", "b", "c"], 7.0)
+    assert (found.group, found.tags) == ("together", ["a", "b", "c"])
 
 
 def test_what_is_configured_wins() -> None:
-    asked = WandbConfig("disabled", "mine", "me", "so", "alone", ["x"], init_timeout=3.0)
+    asked = WandbConfig("disabled", "mine", "me", "so", "alone", ["x"])
     assert resolved(asked, SAID) == asked
 
 
 def test_without_either_a_run_is_offline_in_the_project_hexlit() -> None:
-    assert resolved(WandbConfig(), {}) == WandbConfig("offline", "hexlit", init_timeout=30.0)
+    assert resolved(WandbConfig(), {}) == WandbConfig("offline", "hexlit")
 
 
 @pytest.mark.parametrize(
     "variable",
-    ["MODE=shared", "MODE=x", "PROJECT=a/b", "INIT_TIMEOUT=soon", "INIT_TIMEOUT=0", "RUN_ID=a/b"],
+    ["MODE=shared", "MODE=x", "PROJECT=a/b", "INIT_TIMEOUT=soon", "RUN_ID=a/b"],
 )
 def test_a_variable_that_cannot_be_meant_is_refused(variable: str) -> None:
     name, _, value = variable.partition("=")

@@ -58,7 +58,7 @@ def ending(
     (trial / "seed-1" / "resources.csv").write_text(
         f"{','.join(COLUMNS)}\n{','.join(row.values())}\n1.0,torn"
     )
-    ticket = TrialTicket(None, str(folder), "s", 0, 0, ["score"], "score", None, None, 1, "g", "id")
+    ticket = TrialTicket(None, str(folder), "s", 0, 0, ["score"], "score", None, 1, "g", "id")
     for _ in range(2):
         attempt = Attempt(ticket, [], folder=trial)
         TrialProcess("train", attempt).wait(limits, threading.Event())

@@ -54,11 +54,10 @@ class Study:
 def fit(
     tmp_path: Path, study: Any, module: L.LightningModule, epochs: int = 4, **settings: Any
 ) -> L.Trainer:
-    monitor = settings.pop("monitor", "value")
     saving = ModelCheckpoint(
         tmp_path, "last", save_on_train_epoch_end=True, enable_version_counter=False
     )
-    callbacks = [MetricsCsv(tmp_path), saving, Pruning(study, monitor, **settings)]
+    callbacks = [MetricsCsv(tmp_path), saving, Pruning(study, "value", **settings)]
     trainer = quiet_trainer(
         epochs, callbacks=callbacks, enable_checkpointing=True, log_every_n_steps=1
     )
@@ -72,20 +71,6 @@ def test_an_epoch_without_a_measurement_is_not_reported(tmp_path: Path) -> None:
         tmp_path, study, Descent(every=2), epochs=5, first_step=8
     )  # those of a later seed come after those before
     assert study.reports == [(8, 0.0), (10, 2.0), (12, 4.0)]
-
-
-def test_a_loss_of_the_training_is_reported_as_its_mean_over_the_steps(tmp_path: Path) -> None:
-    """Most losses are logged once an epoch only;
-    what the module returns of each step is there, too.
-    """
-
-    class Returning(Descent):
-        def training_step(self, batch: Any, index: int) -> Any:
-            return {"loss": self.weight**2, "value_loss": torch.tensor(float(self.global_step))}
-
-    study = Study()
-    fit(tmp_path, study, Returning(), epochs=2, monitor="train.value_loss", every_n_steps=2)
-    assert study.reports == [(0, 0.5), (1, 2.5), (2, 4.5)]
 
 
 def test_a_pruned_training_ends_after_its_epoch_with_all_files_whole(tmp_path: Path) -> None:

@@ -4,15 +4,12 @@ import os
 import signal
 import stat
 import tempfile
-import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tuning.attempts import Attempts
 from hexlit.tuning.slots import Slots
 from tests.tuning.racers import go_together, line_of, start
 
@@ -112,23 +109,3 @@ def test_the_place_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path / "file"))
     with pytest.raises(UsageError, match=r"file: .*; set HEXLIT_SLOTS"):
         Slots("cpu", 1)
-
-
-def test_a_trial_that_waits_for_a_slot_says_whose_it_is_and_what_helps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The own sweep is named as such; many trials that wait say it once."""
-    monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path / "slots"))
-    attempts = Attempts.__new__(Attempts)
-    attempts._plan = SimpleNamespace(folder=tmp_path / "own")  # type: ignore[assignment]
-    attempts._slots, attempts._lock, attempts._said = {"cpu": Slots("cpu", 2)}, threading.Lock(), ""
-    with Slots("cpu", 2).take(str(tmp_path / "own")):  # type: ignore[union-attr]
-        attempts._say_who_has_the_slots()
-        attempts._say_who_has_the_slots()
-        with Slots("cpu", 2).take("another"):  # type: ignore[union-attr]
-            attempts._say_who_has_the_slots()
-    way = "a larger sweep.slots lets more run at a time, and sweep.devices names further devices"
-    assert [record.message for record in caplog.records] == [
-        f"waiting for cpu: the slots are taken by trials of this sweep; {way}",
-        f"waiting for cpu: the slots are taken by another; {way}",
-    ]

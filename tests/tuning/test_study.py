@@ -173,7 +173,6 @@ def test_a_process_that_is_begun_again_has_the_seeds_that_ended(tmp_path: Path) 
         "folder": str(tmp_path),
         "study": "s",
         "pruner": None,
-        "report_every": None,
     }
     trial = study.ask()
     ticket = TrialTicket(

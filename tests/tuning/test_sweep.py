@@ -517,25 +517,6 @@ def test_without_an_objective_a_sweep_is_about_what_its_runs_watch(place: Place)
     ]
 
 
-def test_a_search_space_in_python(place: Place) -> None:
-    (place.folder / "my_space.py").write_text(
-        "def more(config, trial):\n    if trial.params['net.channels'] > 16:\n"
-        "        trial.suggest_float('value_weight', 0.5, 2.0)\n"
-    )
-    overrides = [
-        "net.channels=8,32",
-        "hydra.sweeper.n_trials=6",
-        "hydra.sweeper.custom_search_space=my_space.more",
-    ]
-    environment = place.environment()
-    environment["PYTHONPATH"] += os.pathsep + str(place.folder)
-    place.hexlit(*place.arguments(*overrides), environment=environment).check_returncode()
-    assert {frozenset(trial.params) for trial in place.trials()} == {
-        frozenset({"net.channels"}),
-        frozenset({"net.channels", "value_weight"}),
-    }
-
-
 @pytest.mark.parametrize(
     ("overrides", "told"),
     [
@@ -549,11 +530,6 @@ def test_a_search_space_in_python(place: Place) -> None:
         (
             [LR, "sweep.comparable=val.loss"],
             "sweep.comparable=val.loss: name a loss without its data",
-        ),
-        ([LR, "sweep.seeds=2", "sweep.report_every=3"], "sweep.report_every=3"),
-        (
-            [LR, "hydra.sweeper.custom_search_space=no.such"],
-            "hydra.sweeper.custom_search_space=no.such",
         ),
         ([LR, "hydra.sweeper.storage=mysql://u:secret@127.0.0.1:1/x"], "mysql://u:***@"),
     ],
