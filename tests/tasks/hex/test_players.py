@@ -22,7 +22,6 @@ from hexlit.selfplay.placement import HostMaker
 from hexlit.selfplay.workers import LocalPlayer, PlayerSettings, SelfPlayer, WorkerPool
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.phases import PhaseClock
-from tests.cluster.fake_ray import stand_in
 from tests.selfplay.hosts import AnyHost
 from tests.tasks.hex.stand_ins import selfplay_data, session_in
 from tests.tasks.hex.test_selfplay_data import profile_of, recipe
@@ -35,7 +34,6 @@ SMALL = [
     "selfplay.games=8",
 ]
 SMALL += ["net.channels=4", "net.blocks=[1]", "accelerator.evaluation_batch=8", "data.window=200"]
-RAY = ["selfplay.workers=2", "selfplay.where=ray", "ray.address=auto"]
 UNITS = ("games", "positions", "evaluations")
 EPOCHS = 4
 
@@ -167,10 +165,9 @@ def with_any_host(workplace: PlayerSettings, workers: int) -> SelfPlayer:
     [
         (["selfplay.workers=0"], [0, 0, 0, 0]),
         (["selfplay.workers=1"], [0, 1, 1, 1]),
-        ([*RAY], [0, 1, 1, 1]),
-        ([*RAY, "selfplay.ahead=false"], [0, 0, 0, 0]),
+        (["selfplay.workers=1", "selfplay.ahead=false"], [0, 0, 0, 0]),
     ],
-    ids=["this process", "a worker", "ray", "taking turns"],
+    ids=["this process", "a worker", "taking turns"],
 )
 def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
     overrides: list[str], least: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -179,8 +176,6 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
     a game that began and ended in one round has the least.
     """
     monkeypatch.setattr(placement, "make_player", with_any_host)
-    stand_in(monkeypatch)
-    monkeypatch.setattr(placement, "HostMaker", lambda *arguments: AnyHost)
     run = session(tmp_path, *overrides)
     seen: list[list[GameRecord]] = []
     try:
@@ -211,34 +206,6 @@ def test_a_smaller_board_is_left_after_its_epochs(tmp_path: Path) -> None:
         run.data.close()
     assert [epoch["board"] for epoch in figures] == [2, 2, 3, 3]
     assert all(0 < epoch["brier"] < 1 for epoch in figures)
-
-
-@pytest.mark.slow
-def test_games_on_smaller_boards_are_the_same_on_ray(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each board goes on with its own games."""
-    stand_in(monkeypatch)
-    smaller = (
-        "selfplay.smaller_boards=[2]",
-        "selfplay.smaller_epochs=1",
-        "selfplay.smaller_share=0.5",
-    )
-    played: list[list[tuple[int, int, list[int]]]] = []
-    for name, where in {"workers": ["selfplay.workers=2"], "ray": RAY}.items():
-        (tmp_path / name).mkdir()
-        torch.manual_seed(0)
-        run = session(tmp_path / name, *smaller, *where)
-        try:
-            assert [figures["board"] for figures in run.epochs()] == [2, 3, 2, 3]
-            store = run.data.rounds.store
-            assert store is not None
-            played.append(
-                sorted((game.size, game.game_id, game.moves.tolist()) for game in store.records())
-            )
-        finally:
-            run.data.close()
-    assert played[0] == played[1]
 
 
 def test_the_games_of_the_next_epoch_are_played_while_the_network_trains(
