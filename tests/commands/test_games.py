@@ -2,8 +2,6 @@
 
 import json
 import re
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,13 +9,11 @@ import pytest
 
 from hexlit.cli import main
 from hexlit.commands import games as games_settings
-from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell
-from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.record import Ending
 from hexlit.hex.records.formats import FORMATS
 from hexlit.selfplay.importing import Duplicates
-from hexlit.selfplay.sources import GameReader
-from hexlit.selfplay.store import SCHEMA, GameStore, read_rows
+from hexlit.selfplay.store import SCHEMA, GameStore
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SGF = SAMPLES / "games_5x5.sgf"
@@ -130,21 +126,6 @@ def test_verify_says_by_its_exit_code_whether_all_is_well(capsys: Captured) -> N
     assert (verdict["fine"], verdict["games"], len(verdict["problems"])) == (False, 1, 1)
 
 
-def test_verify_notices_any_byte_of_a_page_that_has_changed(capsys: Captured) -> None:
-    """Ids and values are any numbers, so that only a checksum tells."""
-    assert main(["games", "import", f"source={SGF}", "target=store"]) == 0
-    part = Path("store/part-000000.parquet")
-    ids = pq.ParquetFile(part).metadata.row_group(0).column(0)
-    changed = bytearray(part.read_bytes())
-    changed[ids.data_page_offset + ids.total_compressed_size - 1] ^= (
-        0x10  # the last byte of the ids
-    )
-    part.write_bytes(changed)
-    capsys.readouterr()
-    assert main(["games", "verify", "source=store"]) == 2
-    assert "part-000000.parquet: cannot be read" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("column", [*SCHEMA.names, "moves_text"])
 def test_a_changed_byte_of_any_column_is_one_line(column: str, capsys: Captured) -> None:
     assert main(["games", "import", f"source={SGF}", "target=store"]) == 0
@@ -164,27 +145,6 @@ def test_a_changed_byte_of_any_column_is_one_line(column: str, capsys: Captured)
         )
 
 
-def test_changed_bytes_of_a_journal_are_one_line_or_wrong_games(capsys: Captured) -> None:
-    """It has no checksums."""
-    games = [game for game in GameReader([SGF]) if isinstance(game, GameRecord)]
-    with GameStore(Path("store")) as store:
-        store.append([replace(game, game_id=number) for number, game in enumerate(games)])
-        whole = Path("store/journal.arrows").read_bytes()
-    Path("other").mkdir()
-    for place in range(0, len(whole), 7):
-        changed = bytearray(whole)
-        changed[place] ^= 0x80
-        Path("other/journal.arrows").write_bytes(changed)
-        with suppress(UsageError):
-            read_rows(Path("other/journal.arrows"))
-    name = whole.index(b"rollouts")
-    Path("other/journal.arrows").write_bytes(whole[:name] + b"\xff" + whole[name + 1 :])
-    assert main(["games", "verify", "source=other"]) == 2
-    assert re.fullmatch(
-        r"hexlit games: other/journal\.arrows: cannot be read .*\n", capsys.readouterr().err
-    )
-
-
 def test_the_first_error_may_end_an_import_and_what_came_before_stays(capsys: Captured) -> None:
     Path("games.wolve").write_text("b a1,w a2,B\nb a1,w a1,B\nb a1,w a3,B\n")
     assert main(["games", "import", "source=games.wolve", "target=store", "on_error=stop"]) == 2
@@ -192,18 +152,6 @@ def test_the_first_error_may_end_an_import_and_what_came_before_stays(capsys: Ca
     assert captured.err.startswith("hexlit games: games.wolve:2")
     assert captured.err.count("\n") == 1
     assert len(GameStore(Path("store"))) == 1
-
-
-def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(GameStore, "append", full)
-    assert main(["games", "import", f"source={SGF}", "target=store"]) == 2
-    err = capsys.readouterr().err
-    assert (
-        err == "hexlit games: this machine: cannot be read or written (No space left on device)\n"
-    )
 
 
 def test_puzzles_are_written_as_sgf_and_as_a_page_that_hides_the_solutions(

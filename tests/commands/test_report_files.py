@@ -3,9 +3,7 @@ which folder holds what, and that a report never fails a run.
 """
 
 import json
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import pytest
@@ -17,8 +15,7 @@ from hexlit.reporting.comparison import ComparedRun, curves
 from hexlit.reporting.figures import STYLE, draw, draw_chart, draw_figure
 from hexlit.reporting.page import Chart, ChartLine
 from hexlit.reporting.run_files import RunFiles
-from tests.reporting.documents import checked, make_match, make_run, match_document
-from tests.reporting.test_strength import SEARCH, TRUTH
+from tests.reporting.documents import checked, make_match, make_run
 
 
 def test_a_run_and_a_match_are_reported_by_their_folder(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,62 +79,6 @@ def test_values_of_another_type_are_refused_in_one_line(
     assert main(["report", "a"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("hexlit report: a: summary.json ")
-
-
-OTHERS: tuple[object, ...] = (None, "x", [], {"x": 1}, -1, float("inf"))
-
-
-def spoilt(value: object) -> Iterator[object]:
-    """`value` with one entry at any depth missing, or replaced by one of another kind."""
-    places: Iterable[tuple[Any, object]] = ()
-    if isinstance(value, dict):
-        places = value.items()
-    elif isinstance(value, list):
-        places = enumerate(value[:1])
-    for key, entry in places:
-        for other in OTHERS:
-            changed: Any = value.copy()  # type: ignore[attr-defined]
-            changed[key] = other
-            yield changed
-        if isinstance(value, dict):
-            yield {name: one for name, one in value.items() if name != key}
-        for deeper in spoilt(entry):
-            changed = value.copy()  # type: ignore[attr-defined]
-            changed[key] = deeper
-            yield changed
-
-
-def refusal(folder: Path) -> str:
-    """The message by which the report of `folder` is refused; empty if it is written."""
-    try:
-        write_report(folder)
-    except UsageError as error:
-        return str(error)
-    return ""
-
-
-@pytest.mark.parametrize(
-    ("name", "document"),
-    [
-        pytest.param("match.json", match_document(), id="match"),
-        pytest.param("strength.json", TRUTH, id="truth", marks=pytest.mark.slow),
-        pytest.param("strength.json", SEARCH, id="search"),
-    ],
-)
-def test_forged_results_give_a_page_or_one_line(
-    name: str, document: dict[str, Any], tmp_path: Path
-) -> None:
-    folder = make_match(tmp_path / "folder")
-    (folder / "match.json").unlink()
-    if name == "strength.json":
-        (folder / "games.csv").unlink()
-    refused = 0
-    for forged in spoilt(document):
-        (folder / name).write_text(json.dumps(forged))
-        message = refusal(folder)
-        refused += bool(message)
-        assert not message or str(folder) in message
-    assert refused > 50
 
 
 def test_results_nested_without_end_are_none(tmp_path: Path) -> None:
