@@ -10,7 +10,6 @@ import pytest
 
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.tables import rows_of
-from tests.tuning.forked import FORKED
 
 OUTSIDE = Path(__file__).parent.parent / "outside"
 ENTRY_POINTS = "[hexlit.tasks]\nline = linetask:ENTRY\n"
@@ -105,7 +104,7 @@ def test_it_is_swept(tmp_path: Path, installed: dict[str, str]) -> None:
         "hydra.sweep.dir=sweep",
     ]
     points = ["optimizer.weight_decay=0,0.1", "hydra.sweeper.n_jobs=1"]
-    hexlit(tmp_path, installed, *TRAIN, *arguments, *points, program=FORKED + HEXLIT)
+    hexlit(tmp_path, installed, *TRAIN, *arguments, *points, program=HEXLIT)
     results = json.loads((tmp_path / "sweep" / "overall_results.json").read_text())
     assert [trial["state"] for trial in results["trials"]] == ["complete"] * 2
     said = hexlit(

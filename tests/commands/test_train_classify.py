@@ -22,7 +22,6 @@ from tests.reporting.documents import checked
 from tests.tables import rows_of
 from tests.tasks.classify.encoder import save_encoder
 from tests.tasks.classify.texts import save, sentences
-from tests.tuning.forked import FORKED
 
 SMALL = [
     *("task=classify", "report=false", "logger=csv", "accelerator=cpu", "accelerator.threads=1"),
@@ -144,7 +143,7 @@ def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everythi
     search = [*SMALL, f"data.path={texts}", "sweep=classify", "hydra.sweeper.n_trials=1"]
     environment = {**os.environ, "HEXLIT_SLOTS": str(tmp_path / "slots")}
     command = ["train", "--multirun", *search, "hydra.sweep.dir=sweep"]
-    done = run_apart(FORKED + HEXLIT, *command, folder=tmp_path, environment=environment)
+    done = run_apart(HEXLIT, *command, folder=tmp_path, environment=environment)
     assert done.returncode == 0, done.stderr
     trial = tmp_path / "sweep" / "trial-000"
     summary = json.loads((trial / "summary.json").read_text())

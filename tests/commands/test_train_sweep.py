@@ -17,7 +17,6 @@ from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
 from tests.tables import rows_of
-from tests.tuning.forked import FORKED
 from tests.wandb_records import offline_runs
 
 POINTS = "optimizer.lr=0.003,0.03"
@@ -51,7 +50,7 @@ class Sweep:
 
 
 def sweep(folder: Path, *overrides: str) -> Sweep:
-    """A sweep of two points, whose trials are forked."""
+    """A sweep of two points."""
     tiny = [
         override
         for override in TINY
@@ -64,7 +63,7 @@ def sweep(folder: Path, *overrides: str) -> Sweep:
         "hydra.sweep.dir=sweep",
         POINTS,
     ]
-    done = run_apart(FORKED + HEXLIT, "train", *fixed, *tiny, *overrides, folder=folder)
+    done = run_apart(HEXLIT, "train", *fixed, *tiny, *overrides, folder=folder)
     assert done.returncode == 0, done.stderr
     return Sweep(folder / "sweep")
 
@@ -159,9 +158,7 @@ def test_a_pruned_training_leaves_whole_files(tmp_path: Path) -> None:
         "optimizer.lr=interval(0.001,0.01)",
     ]
     command = ["train", *fixed, *tiny, *pruner, "hydra.sweeper.n_trials=1"]
-    assert run_apart(FORKED + HEXLIT, *command, folder=tmp_path).returncode == 2, (
-        "none came to its end"
-    )
+    assert run_apart(HEXLIT, *command, folder=tmp_path).returncode == 2, "none came to its end"
     pruned = Sweep(tmp_path / "sweep")
     [trial] = pruned.trials
     assert trial.state.name == "PRUNED"

@@ -1,4 +1,4 @@
-"""Servers of databases for tests: PostgreSQL and MariaDB, on loopback, in temporary folders."""
+"""A PostgreSQL server for tests, on loopback, in a temporary folder."""
 
 import os
 import pwd
@@ -11,10 +11,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
+
+import pytest
 
 PASSWORD = "ge:heim/9@x"
-"""Of every server: it needs quoting wherever a URL would hold it."""
+"""It needs quoting wherever a URL would hold it."""
 USER, DATABASE = "sweeper", "studies"
 POSTGRES_FOLDERS = [
     str(path) for path in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -23,24 +25,11 @@ PLACES = os.pathsep.join([*POSTGRES_FOLDERS, "/usr/sbin", os.environ.get("PATH",
 
 
 class Server:
-    """One server with the database `DATABASE`,
-    which belongs to `USER`. It can be stopped and started again.
-    """
+    """A PostgreSQL server with the database `DATABASE`, which belongs to `USER`.
 
-    scheme: ClassVar[str]
-    """Of its URLs."""
-    driver: ClassVar[str]
-    """Python's module for it."""
-    program: ClassVar[str]
-    """The server's own."""
-    package: ClassVar[str]
-    """Of Debian."""
-    user: ClassVar[str]
-    """Of the system: servers refuse to be root, and packages of Debian bring a user for each."""
-    polite: ClassVar[signal.Signals] = signal.SIGTERM
-    """Ends it, its clients' connections included, in good order."""
-    at_once: ClassVar[signal.Signals] = signal.SIGKILL
-    """Ends it with all its processes."""
+    It can be stopped and started again. It refuses to be root, so it belongs to the user of its
+    package.
+    """
 
     def __init__(self, folder: Path) -> None:
         """A new server in the empty `folder`; `make` makes and starts it."""
@@ -48,21 +37,14 @@ class Server:
         self.data = folder / "data"
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
-        self._user = self.user if os.getuid() == 0 else None
+        self._user = "postgres" if os.getuid() == 0 else None
         if self._user is not None:
             shutil.chown(folder, self._user, pwd.getpwnam(self._user).pw_gid)
-
-    @classmethod
-    def missing(cls) -> str | None:
-        """Why such a server cannot be started here; None: it can."""
-        if shutil.which(cls.program, path=PLACES) is None:
-            return f"{cls.program} is not installed: apt-get install -y {cls.package}"
-        return None
 
     @property
     def url(self) -> str:
         """Of the database, without its password."""
-        return f"{self.scheme}://{USER}@127.0.0.1:{self.port}/{DATABASE}"
+        return f"postgresql://{USER}@127.0.0.1:{self.port}/{DATABASE}"
 
     def start(self) -> None:
         """Start it, and wait until it lets clients in."""
@@ -83,24 +65,12 @@ class Server:
                 )
             time.sleep(0.1)
 
-    def stop(self, how: signal.Signals | None = None) -> None:
-        """Stop it; its clients lose their connections."""
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop it; its clients lose their connections. SIGQUIT ends it at once."""
         if self._process is not None:
-            self._process.send_signal(how or self.polite)
+            self._process.send_signal(how)
             self._process.wait(60)
             self._process = None
-
-    def make(self) -> None:
-        """Make the data folder, start the server, and make user and database."""
-        raise NotImplementedError
-
-    def _command(self) -> list[str]:
-        """It, listening on loopback alone."""
-        raise NotImplementedError
-
-    def _answers(self) -> bool:
-        """Whether it speaks at its port; some listen before they do."""
-        raise NotImplementedError
 
     def _as_user(self) -> dict[str, Any]:
         """Arguments of `subprocess`."""
@@ -120,15 +90,8 @@ class Server:
         )
         assert done.returncode == 0, f"{command[0]}: {done.stdout[-1000:]}{done.stderr[-1000:]}"
 
-
-class Postgres(Server):
-    """PostgreSQL."""
-
-    scheme, driver, user = "postgresql", "psycopg", "postgres"
-    program, package = "postgres", "postgresql"
-    polite, at_once = signal.SIGINT, signal.SIGQUIT
-
     def make(self) -> None:
+        """Make the data folder, start the server, and make user and database."""
         secret = self.folder / "secret"
         secret.write_text(PASSWORD + "\n")
         made = [
@@ -142,11 +105,11 @@ class Postgres(Server):
             "-E",
             "UTF8",
         ]
-        self._run(_path("initdb"), *made)
+        self._run(path_of("initdb"), *made)
         secret.unlink()
         self.start()
         self._run(
-            _path("createdb"),
+            path_of("createdb"),
             "-h",
             self.folder,
             "-p",
@@ -164,69 +127,23 @@ class Postgres(Server):
             "unix_socket_directories": self.folder,
         }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        return [_path("postgres"), "-D", str(self.data), *options]
+        return [path_of("postgres"), "-D", str(self.data), *options]
 
     def _answers(self) -> bool:
-        ready = [_path("pg_isready"), "-h", "127.0.0.1", "-p", str(self.port), "-q"]
+        ready = [path_of("pg_isready"), "-h", "127.0.0.1", "-p", str(self.port), "-q"]
         return subprocess.run(ready, check=False).returncode == 0
 
 
-class MariaDb(Server):
-    """MariaDB."""
-
-    scheme, driver, user = "mariadb+pymysql", "pymysql", "mysql"
-    program, package = "mariadbd", "mariadb-server"
-
-    def make(self) -> None:
-        import pymysql
-
-        how = ["--auth-root-authentication-method=normal", "--skip-test-db"]
-        self._run(_path("mariadb-install-db"), *self._settings(), *how)
-        self.start()
-        # The server's own root has no password on its socket.
-        with (
-            pymysql.connect(unix_socket=str(self.folder / "socket"), user="root") as root,
-            root.cursor() as cursor,
-        ):
-            cursor.execute(f"CREATE DATABASE {DATABASE}")
-            cursor.execute(f"CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
-            cursor.execute(f"GRANT ALL ON {DATABASE}.* TO {USER}@'127.0.0.1'")
-
-    def _settings(self) -> list[str]:
-        """They come first on a command line."""
-        return ["--no-defaults", f"--datadir={self.data}", f"--socket={self.folder}/socket"]
-
-    def _command(self) -> list[str]:
-        return [
-            _path("mariadbd"),
-            *self._settings(),
-            f"--port={self.port}",
-            "--bind-address=127.0.0.1",
-        ]
-
-    def _answers(self) -> bool:
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
-                return bool(connection.recv(1))
-        except OSError:
-            return False
-
-
-ENGINES: dict[str, type[Server]] = {"PostgreSQL": Postgres, "MariaDB": MariaDb}
-
-
 @contextmanager
-def server_of(engine: str) -> Iterator[Server]:
+def postgres() -> Iterator[Server]:
     """A running server. Its folder is not below pytest's own, which other users may not enter."""
-    with tempfile.TemporaryDirectory(
-        prefix=f"{engine.lower()}-", ignore_cleanup_errors=True
-    ) as folder:
-        server = ENGINES[engine](Path(folder))
+    with tempfile.TemporaryDirectory(prefix="postgres-", ignore_cleanup_errors=True) as folder:
+        server = Server(Path(folder))
         try:
             server.make()
             yield server
         finally:
-            server.stop(server.at_once)
+            server.stop(signal.SIGQUIT)
 
 
 def free_port() -> int:
@@ -236,7 +153,9 @@ def free_port() -> int:
         return port
 
 
-def _path(program: str) -> str:
-    found = shutil.which(program, path=PLACES)
-    assert found is not None, program
-    return found
+def path_of(program: str) -> str:
+    """The path of a program of PostgreSQL; the test is skipped without it."""
+    path = shutil.which(program, path=PLACES)
+    if path is None:
+        pytest.skip("apt-get install -y postgresql")
+    return path

@@ -1,8 +1,7 @@
-"""F23: sweeps on studies in real servers, killed, resumed and left without their server:
-PostgreSQL, MariaDB.
+"""F23: sweeps on studies in a real PostgreSQL server, killed, resumed and left without it.
 
-apt-get install -y postgresql mariadb-server
-.venv/bin/python -m pip install -e ".[postgres,mysql]"
+apt-get install -y postgresql
+.venv/bin/python -m pip install -e ".[postgres]"
 pytest -m services -n 0 -s tests/tuning                 (prints what became of the trials)
 HEXLIT_AWAY=60 pytest -m services -n 0 -s tests/tuning   (seconds that a server is away; 8 without)
 """
@@ -27,7 +26,7 @@ from optuna.trial import FrozenTrial
 from hexlit.tuning.results import read_results
 from hexlit.tuning.shared_trials import is_surplus
 from hexlit.tuning.storage import PASSWORD_VARIABLE, open_storage
-from tests.tuning.database_servers import ENGINES, PASSWORD, Server, server_of
+from tests.tuning.database_servers import PASSWORD, Server, postgres
 from tests.tuning.racers import race
 from tests.tuning.test_sweep import LR, STAND_IN, until
 
@@ -36,13 +35,10 @@ pytestmark = [pytest.mark.services]
 AWAY = float(os.environ.get("HEXLIT_AWAY", "8"))
 
 
-@pytest.fixture(scope="module", params=list(ENGINES))
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    engine = ENGINES[request.param]
-    pytest.importorskip(engine.driver, reason="an extra")
-    if why := engine.missing():
-        pytest.skip(why)
-    with server_of(request.param) as started:
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    pytest.importorskip("psycopg", reason="an extra")
+    with postgres() as started:
         yield started
 
 
@@ -127,9 +123,7 @@ def ended(process: subprocess.Popen[bytes], sweeper: Sweeper, code: int = 0) -> 
     assert process.wait(240) == code, sweeper.text()[-3000:]
 
 
-def account(
-    what: str, server: Server, trials: list[FrozenTrial], sweepers: list[Sweeper]
-) -> dict[str, int]:
+def account(what: str, trials: list[FrozenTrial], sweepers: list[Sweeper]) -> dict[str, int]:
     """Print the outcomes of the trials."""
     done = [trial for trial in trials if not trial.user_attrs.get("interrupted")]
     interrupted = [trial for trial in trials if trial.user_attrs.get("interrupted")]
@@ -145,10 +139,7 @@ def account(
         "lost": sum(trial.number not in again for trial in interrupted)
         + sum(trial.number not in worked for trial in done),
     }
-    print(
-        f"\n{type(server).__name__}, {what}: "
-        + ", ".join(f"{name} {count}" for name, count in found.items())
-    )
+    print(f"\n{what}: " + ", ".join(f"{name} {count}" for name, count in found.items()))
     return found
 
 
@@ -189,7 +180,7 @@ def test_two_sweepers_one_killed_and_resumed(server: Server, tmp_path: Path) -> 
     ended(one, first)
     ended(again, second)
     trials = trials_of(server, "two")
-    found = account("two sweepers, one killed", server, trials, [first, second])
+    found = account("two sweepers, one killed", trials, [first, second])
     assert_exact(found, trials)
     assert found["interrupted"] >= 1
     state, best, *_ = result_of(first.folder)
@@ -216,7 +207,7 @@ def test_a_server_that_goes_away_is_waited_for(server: Server, tmp_path: Path) -
     server.start()
     ended(process, sweeper)
     trials = trials_of(server, "away")
-    assert_exact(account(f"away for {AWAY:g} s", server, trials, [sweeper]), trials)
+    assert_exact(account(f"away for {AWAY:g} s", trials, [sweeper]), trials)
     lines = [line for line in sweeper.text().splitlines() if server.url in line]
     print("\n".join(line.strip() for line in lines))
     assert len(re.findall(r"the database does not answer \(", sweeper.text())) == 1
@@ -247,7 +238,7 @@ def test_a_server_that_stays_away_ends_the_sweep_which_resumes(
         server.start()
     ended(sweeper.start("sweep.resume=true"), sweeper)
     trials = trials_of(server, "gone")
-    found = account("stayed away, then resumed", server, trials, [sweeper])
+    found = account("stayed away, then resumed", trials, [sweeper])
     assert_exact(found, trials)
     assert found["interrupted"] >= 1
 

@@ -25,7 +25,6 @@ from hexlit.accelerate.host import free_host_bytes
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import open_storage
 from tests.commands.preloaded import HEXLIT, run_apart
-from tests.tuning.forked import FORKED
 
 STAND_IN = Path(__file__).parent / "stand_in"
 UNDRAWN = """
@@ -47,10 +46,6 @@ class Place:
     folder: Path
     drawn: bool = False
     """Whether sweeps end with their figures and their page."""
-    bare: bool = False
-    """Whether trials begin with nothing imported,
-    as always, or are forked: see `tests.tuning.forked`.
-    """
 
     @property
     def sweep(self) -> Path:
@@ -113,7 +108,7 @@ class Place:
                 check=False,
                 timeout=600,
             )
-        program = ("" if self.drawn else UNDRAWN) + ("" if self.bare else FORKED) + HEXLIT
+        program = ("" if self.drawn else UNDRAWN) + HEXLIT
         return run_apart(
             program, *arguments, folder=self.folder, environment=environment, seconds=600
         )
@@ -188,7 +183,6 @@ def until(condition: Any, seconds: float = 300.0) -> None:
 
 def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
     """Whatever happens to some, all others come to their end, and every reason is told."""
-    place.bare = True
     accidents = {
         1: "exit",
         2: "kill",
