@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,7 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import build_net
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import Evaluator, UniformEvaluator, empty_batch
+from hexlit.search.evaluator import UniformEvaluator, empty_batch
 from hexlit.search.live import LiveSearch
 from hexlit.search.search import TreeSearch
 from hexlit.selfplay.actor import GamesSettings, SelfPlay
@@ -108,103 +107,70 @@ class Waiting:
         UniformEvaluator().evaluate(planes, policy, value)
 
 
-@contextmanager
-def inside(work: Callable[[Waiting], object]) -> Iterator[Waiting]:
-    """Another thread is inside `work`, which calls the evaluator that it gets."""
+CELLS, BLACK_MOVES = np.zeros((1, 9), np.int8), np.ones(1, np.int8)
+CONFIG = SearchConfig(simulations=4)
+Calls = tuple[Callable[[], object], Callable[[], object]]
+"""A call that asks the evaluator, and another one of the same object."""
+
+
+def tree_search(evaluator: Waiting) -> Calls:
+    search = TreeSearch(CONFIG, size=3, games=1)
+    return (
+        lambda: search.run(CELLS, BLACK_MOVES, evaluator),
+        lambda: search.run(CELLS, BLACK_MOVES, UniformEvaluator()),
+    )
+
+
+def live_search(evaluator: Waiting) -> Calls:
+    search = LiveSearch(CONFIG, evaluator, size=3)
+    return lambda: search.run(4), lambda: search.position(CELLS[0], 1, 0)
+
+
+def player(evaluator: Waiting) -> Calls:
+    player = SearchPlayer(CONFIG, evaluator, size=3, batch=1)
+    return (lambda: player.choose(CELLS, BLACK_MOVES),) * 2
+
+
+def self_play(evaluator: Waiting) -> Calls:
+    games = SelfPlay(GamesSettings(SelfPlayConfig(), CONFIG, size=3, games=1, seed=0))
+    return (
+        lambda: games.play(evaluator, positions=1, on_games=lambda records, counts: None),
+        games.snapshot,
+    )
+
+
+def network(evaluator: Waiting) -> Calls:
+    profile = build_profile(AcceleratorConfig(device="cpu", inference="eager"))
+    net = build_net(NetConfig(channels=8, blocks=[1]))
+    asked = NetworkEvaluator(net, size=3, swap=False, batch=1, profile=profile)
+
+    def run(*arguments: object) -> None:
+        evaluator.entered.set()
+        assert evaluator.free.wait(30)
+
+    asked._run = run
+    return (lambda: asked.evaluate(*empty_batch(1, 3, 9)),) * 2
+
+
+@pytest.mark.parametrize("make", [tree_search, live_search, player, self_play, network])
+def test_a_second_thread_is_refused(make: Callable[[Waiting], Calls]) -> None:
     evaluator = Waiting()
+    work, other = make(evaluator)
     with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(work, evaluator)
+        done = pool.submit(work)
         assert evaluator.entered.wait(30)
         try:
-            yield evaluator
+            with pytest.raises(UsageError, match=r"\w+\.\w+: another thread uses it"):
+                other()
         finally:
             evaluator.free.set()
         done.result()
-
-
-CELLS, BLACK_MOVES = np.zeros((1, 9), np.int8), np.ones(1, np.int8)
-
-
-def test_a_search_refuses_a_second_thread() -> None:
-    search = TreeSearch(SearchConfig(simulations=4), size=3, games=1)
-
-    def run(evaluator: Evaluator) -> object:
-        return search.run(CELLS, BLACK_MOVES, evaluator)
-
-    with (
-        inside(run),
-        pytest.raises(
-            UsageError, match=r"TreeSearch\.run: another thread uses it; make one per thread"
-        ),
-    ):
-        run(UniformEvaluator())
-    run(UniformEvaluator())
-
-
-def test_a_search_of_one_game_refuses_a_second_thread() -> None:
-    evaluator = Waiting()
-    search = LiveSearch(SearchConfig(simulations=4), evaluator, size=3)
-    with ThreadPoolExecutor(1) as pool:
-        result = pool.submit(search.run, 4)
-        assert evaluator.entered.wait(30)
-        with pytest.raises(UsageError, match=r"LiveSearch\.position: another thread"):
-            search.position(CELLS[0], 1, 0)
-        evaluator.free.set()
-        result.result()
-
-
-def test_a_player_refuses_a_second_thread() -> None:
-    evaluator = Waiting()
-    player = SearchPlayer(SearchConfig(simulations=4), evaluator, size=3, batch=1)
-    with ThreadPoolExecutor(1) as pool:
-        move = pool.submit(player.choose, CELLS, BLACK_MOVES)
-        assert evaluator.entered.wait(30)
-        with pytest.raises(UsageError, match=r"SearchPlayer\.judge: another thread"):
-            player.choose(CELLS, BLACK_MOVES)
-        evaluator.free.set()
-        move.result()
-
-
-def test_self_play_refuses_a_second_thread() -> None:
-    games = SelfPlay(
-        GamesSettings(SelfPlayConfig(), SearchConfig(simulations=4), size=3, games=1, seed=0)
-    )
-
-    def play(evaluator: Evaluator) -> object:
-        return games.play(evaluator, positions=1, on_games=lambda records, counts: None)
-
-    with inside(play), pytest.raises(UsageError, match=r"SelfPlay\.snapshot: another thread"):
-        games.snapshot()
-    games.snapshot()
+    other()
 
 
 def test_threads_wait_for_a_shared_search_of_the_python_api() -> None:
-    search, boards = (
-        hexlit.Search(simulations=30),
-        [hexlit.Board(3, moves=moves) for moves in ("a1", "b2", "c3 a2")],
-    )
+    search = hexlit.Search(simulations=30)
+    boards = [hexlit.Board(3, moves=moves) for moves in ("a1", "b2", "c3 a2")]
     expected = [search.run(board).value for board in boards]
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(lambda board: search.run(board).value, boards * 20)) == expected * 20
-
-
-def test_a_network_refuses_a_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    profile = build_profile(AcceleratorConfig(device="cpu", inference="eager"))
-    evaluator = NetworkEvaluator(
-        build_net(NetConfig(channels=8, blocks=[1])), size=3, swap=False, batch=1, profile=profile
-    )
-    entered, free = threading.Event(), threading.Event()
-
-    def wait(*arguments: object) -> None:
-        entered.set()
-        assert free.wait(30)
-
-    monkeypatch.setattr(evaluator, "_run", wait)
-    batch = empty_batch(1, 3, 9)
-    with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(evaluator.evaluate, *batch)
-        assert entered.wait(30)
-        with pytest.raises(UsageError, match=r"NetworkEvaluator\.evaluate: another thread"):
-            evaluator.evaluate(*batch)
-        free.set()
-        done.result()

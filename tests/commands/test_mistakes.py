@@ -183,6 +183,11 @@ MISTAKES = [
         "add net.channels=8 net.blocks=[1]",
     ),
     ("train data.path=nowhere", "data.mix_share"),
+    (
+        "train trainer.max_epochs=3 data.replay_epochs=3",
+        "data.replay_epochs=3: must be below trainer.max_epochs=3",
+    ),
+    ("train board=4 selfplay.smaller_boards=[4]", "selfplay.smaller_boards=["),
     ("train trainer.monitor=val.loss", "only data=games is validated"),
     ("train evaluation.every_epochs=0", "evaluation.every_epochs=0 measures no strength"),
     (f"{GAMES} data.path=nowhere logger=csv", "nowhere"),

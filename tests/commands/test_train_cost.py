@@ -99,13 +99,12 @@ def test_a_run_that_ended_early_is_summed_up_by_its_best_epoch(early: Run) -> No
     recorded = rows[best["epoch"]]
     for name in ("score", "openings_right", "search_optimality", "policy_optimality"):
         assert quick[name] == pytest.approx(float(recorded[f"strength.{name}"]), abs=1e-6)
-    found, last = (strength_of(early, f"{name}.ckpt", final=True) for name in ("best", "last"))
-    told = cast(dict[str, Any], early.summary["strength"])
-    assert told.keys() == found.keys()
-    mistakes = told.pop("mistakes"), found.pop("mistakes")
-    assert [one["cells"] for one in mistakes[0]] == [one["cells"] for one in mistakes[1]]
-    assert all(told[name] == pytest.approx(found[name], abs=1e-6) for name in found)
-    assert told["opening_map"] != pytest.approx(last["opening_map"], abs=1e-6)
+    found = strength_of(early, "best.ckpt", final=True)
+    summed = cast(dict[str, Any], early.summary["strength"])
+    numbers = [name for name, value in found.items() if isinstance(value, float)]
+    assert {name: summed[name] for name in numbers} == pytest.approx(
+        {name: found[name] for name in numbers}, abs=1e-6
+    )
 
 
 @pytest.mark.slow  # several whole runs
