@@ -4,7 +4,6 @@ import io
 import logging
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,7 +13,6 @@ from hexlit.arena.player_spec import PlayerSpec, level_specs, parse_player
 from hexlit.arena.players import Player
 from hexlit.commands.player_factory import PlayerFactory, networks_by_board
 from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
 from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell, parse_cell
@@ -28,10 +26,9 @@ from hexlit.tasks.hex.packaged import (
     packaged_networks,
 )
 from hexlit.web.config import NETWORK, WITHOUT_NETWORK, PlayConfig
-from hexlit.web.messages import Move, PositionText, Write
+from hexlit.web.messages import Move, PositionText
 from hexlit.web.players import BrowserPlayers, FairLock, Judge, Offer, Roster
 from hexlit.web.session import Shared
-from hexlit.web.texts import text_of
 from hexlit.web.thinking import Thinking, Verdicts
 
 TITLES = {"two_distance": "alpha-beta over the two-distance", "random": "any legal move"}
@@ -129,8 +126,6 @@ COLOURS = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none":
 HELP = """a3          play a cell: column letter, then row number
 swap        swap pieces, as the answer to the first stone, where the swap rule is on
 undo        take back moves up to your last one
-hint        the move that the other player would choose here
-save FILE   write the game as SGF
 resign      give up
 quit        leave"""
 
@@ -214,11 +209,7 @@ class TerminalGame:
             return False
         try:
             self._obey(words)
-        except (
-            UsageError,
-            OSError,
-            RuntimeError,
-        ) as error:  # RuntimeError: a home folder of an unknown user
+        except UsageError as error:
             self._say(Text(str(error)))
         return True
 
@@ -235,16 +226,8 @@ class TerminalGame:
                 while self._board.undo() is not None and self._board.to_move not in self._people:
                     pass
                 self.show()
-            case ["hint"]:
-                self._say(Text(f"{self._against} would play {self._chosen()['move']}"))
             case ["resign"]:
                 self._resign()
-            case ["save", file]:
-                request = Write(
-                    id=0, do="write", position=PositionText(size=self._board.size), format="sgf"
-                )
-                write_text_atomic(Path(file).expanduser(), text_of(request, self._board)["text"])
-                self._say(Text(f"saved in {file}"))
             case [move]:
                 self._board.play(parse_cell(move, self._board.size))
                 self.show()

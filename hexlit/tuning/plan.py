@@ -94,10 +94,12 @@ class Plan:
         """Settings that all processes of a study must share to keep trials comparable,
         by names for people.
         """
-        shared = ("objective", "monitor", "comparable", "compare_at", "seeds")
-        terms: dict[str, Any] = {f"sweep.{name}": getattr(self.judged, name) for name in shared}
+        terms: dict[str, Any] = {}
+        for name in ("objective", "monitor", "comparable", "compare_at", "seeds"):
+            terms[f"sweep.{name}"] = getattr(self.judged, name)
         terms["what is fixed"] = _without([*self.recipe, *self.overrides], _PER_MACHINE_SETTINGS)
-        terms |= {f"the space of {name}": result for name, result in self.space.items()}
+        for name, distribution in self.space.items():
+            terms[f"the space of {name}"] = distribution
         return {name: str(value) for name, value in terms.items()}
 
 

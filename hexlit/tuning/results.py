@@ -361,20 +361,24 @@ def shown_columns(results: SweepResults) -> list[dict[str, Any]]:
     `heading`, `unit`, `path` (keys of the value in a trial), and `dropped`, the position in the
     order of columns that a narrow table drops; the objectives are always shown.
     """
-    columns: list[tuple[str, str | None, list[str | int], int | None]] = []
+    columns = []
+
+    def add(
+        heading: str, path: list[str | int], dropped: int | None = None, unit: str | None = None
+    ) -> None:
+        columns.append({"heading": heading, "unit": unit, "path": path, "dropped": dropped})
+
     for index, objective in enumerate(results.objectives):
-        columns.append((objective.name, None, ["values", index], None))
-    columns.append(("comparable", None, ["comparable"], 5))
+        add(objective.name, ["values", index])
+    add("comparable", ["comparable"], 5)
     for name in loss_names(results):
         # All of these columns are losses: `left_loss` is headed `left`.
-        heading = name.removesuffix("_loss").replace("_", " ")
-        columns.append((heading, None, ["losses", name], 3))
-    columns.append(("epochs", "epochs", ["epochs"], 4))
-    columns.append(("time", "seconds", ["seconds"], 6))
-    columns.append(("memory", "bytes", ["host_peak_bytes"], 2))
-    columns.append(("device memory", "bytes", ["device_peak_bytes"], 1))
-    keys = ("heading", "unit", "path", "dropped")
-    return [dict(zip(keys, column, strict=True)) for column in columns]
+        add(name.removesuffix("_loss").replace("_", " "), ["losses", name], 3)
+    add("epochs", ["epochs"], 4, "epochs")
+    add("time", ["seconds"], 6, "seconds")
+    add("memory", ["host_peak_bytes"], 2, "bytes")
+    add("device memory", ["device_peak_bytes"], 1, "bytes")
+    return columns
 
 
 def leaderboard(results: SweepResults) -> str:

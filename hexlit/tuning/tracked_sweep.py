@@ -68,28 +68,25 @@ def log_trials(run: TrackedRun, document: Mapping[str, Any]) -> None:
     run.define_axes([TRIAL, "sweep/seconds"], default=TRIAL)
     better = max if document["objectives"][0]["direction"] == "maximize" else min
     started = document["started"] or 0.0
-    values = list[float]()
-    trials = [
-        {**trial, "value": next(iter(trial["values"] or ()), None)} for trial in document["trials"]
-    ]
+    trials = [{**one, "value": (one["values"] or [None])[0]} for one in document["trials"]]
     by_end = sorted(trials, key=lambda trial: (trial["ended"] or float("inf"), trial["number"]))
+    values: list[float] = []
     for step, trial in enumerate(by_end):
-        value = trial["value"]
-        values += [] if value is None else [value]
-        row = {
-            TRIAL: trial["number"],
-            "sweep/value": value,
-            "sweep/best": better(values) if values else None,
-        }
-        row["sweep/trial_seconds"] = trial["seconds"]
-        row["sweep/seconds"] = None if trial["ended"] is None else trial["ended"] - started
+        row = {TRIAL: trial["number"], "sweep/trial_seconds": trial["seconds"]}
+        if trial["value"] is not None:
+            values.append(trial["value"])
+            row["sweep/value"] = trial["value"]
+        if values:
+            row["sweep/best"] = better(values)
+        if trial["ended"] is not None:
+            row["sweep/seconds"] = trial["ended"] - started
         row |= {f"params/{name}": setting for name, setting in trial["params"].items()}
         run.log({name: entry for name, entry in row.items() if entry is not None}, step)
     names = [parameter["name"] for parameter in document["parameters"]]
-    cells = [
-        [*(row[name] for name in COLUMNS), *(row["params"].get(name) for name in names)]
-        for row in trials
-    ]
+    cells = []
+    for trial in trials:
+        figures = [trial[name] for name in COLUMNS]
+        cells.append([*figures, *map(trial["params"].get, names)])
     if cells:
-        run.table("sweep/trials", [*COLUMNS, *names], cells, max(0, len(trials) - 1))
+        run.table("sweep/trials", [*COLUMNS, *names], cells, len(trials) - 1)
     run.flush()

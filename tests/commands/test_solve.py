@@ -122,7 +122,14 @@ def forged_tables(whole: bytes) -> list[bytes]:
     value = bytearray(whole)
     value[-48 + 16] ^= 4  # in the numbers of the last row
     huge = re.sub(rb"\(\d+, 6\)", b"(99999999999, 6)", whole, count=1)
-    return [b"", whole[:-1], whole[:5], bytes(value), whole.replace(b"<u8", b"|O8"), huge]
+    return [
+        b"",
+        whole[:-1],
+        whole[:5],
+        bytes(value),
+        whole.replace(b"<u8", b"|O8"),
+        huge,
+    ]
 
 
 def forged_maps(whole: bytes) -> list[bytes]:

@@ -86,8 +86,12 @@ def validated(run: Run, games: Path, name: str) -> dict[str, float]:
     played = (chances * policy).sum(1)
     wins = (1 + torch.tanh(output.value_logit)) / 2
     result = torch.where(value > 0, wins, 1 - wins)
-    losses = {"policy_loss": float(-played.log().mean()), "value_loss": float(-result.log().mean())}
-    return losses | {"top1_accuracy": float((chances.argmax(1) == policy.argmax(1)).float().mean())}
+    right = chances.argmax(1) == policy.argmax(1)
+    return {
+        "policy_loss": float(-played.log().mean()),
+        "value_loss": float(-result.log().mean()),
+        "top1_accuracy": float(right.float().mean()),
+    }
 
 
 def test_a_run_on_recorded_games_validates_every_epoch_and_ends_three_after_its_best(

@@ -13,7 +13,18 @@ def rate(processes: int, games: int, positions_per_second: float) -> dict[str, f
 
 
 PACE = Pace(
-    2, [rate(1, 64, 100.0), rate(1, 4, 60.0), rate(2, 64, 150.0)], 400.0, 2, 10.0, 3.0, 1e3, 1e6
+    2,
+    [
+        rate(1, 64, 100.0),
+        rate(1, 4, 60.0),
+        rate(2, 64, 150.0),
+    ],
+    400.0,
+    2,
+    10.0,
+    3.0,
+    1e3,
+    1e6,
 )
 # 100 positions a second play, 400 train on a device; every game has 10 positions.
 EVEN = Pace(2, [rate(1, 1, 100.0)], 400.0, 0, 10.0, 0.0, 1e3, 1e6)

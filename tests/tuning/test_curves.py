@@ -34,12 +34,37 @@ def test_a_torn_last_line_is_left_out(torn: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [
-        ({"train__loss": [3.0, 2.0, 1.5, 1.2, 1.0, 0.9]}, set()),
-        ({"train__loss": [3.0, math.nan, 1.5, 1.2]}, {"nan"}),
+        (
+            {
+                "train__loss": [3.0, 2.0, 1.5, 1.2, 1.0, 0.9],
+            },
+            set(),
+        ),
+        (
+            {
+                "train__loss": [3.0, math.nan, 1.5, 1.2],
+            },
+            {"nan"},
+        ),
         ({"train__policy_loss": [3.0, 2.0, math.inf]}, {"nan"}),
-        ({"train__loss": [3.0, 2.0, 1.0, 1.0, 1.5, 1.6]}, {"rising"}),
-        ({"train__loss": [1.0, 1.01, 1.02, 1.0, 1.03, 1.02]}, set()),  # it wavers
-        ({"train__loss": [1.0, 2.0, 3.0]}, set()),  # too short to say
+        (
+            {
+                "train__loss": [3.0, 2.0, 1.0, 1.0, 1.5, 1.6],
+            },
+            {"rising"},
+        ),
+        (
+            {
+                "train__loss": [1.0, 1.01, 1.02, 1.0, 1.03, 1.02],
+            },
+            set(),
+        ),  # it wavers
+        (
+            {
+                "train__loss": [1.0, 2.0, 3.0],
+            },
+            set(),
+        ),  # too short to say
         (
             {
                 "train__loss": [3.0, 2.0, 1.0, 0.9, 0.8, 0.7],
@@ -54,7 +79,13 @@ def test_a_torn_last_line_is_left_out(torn: str, tmp_path: Path) -> None:
             },
             {"rising"},
         ),
-        ({"train__loss": [3.0, 2.0, 1.0, 0.9], "val__loss": [3.0, 2.0, 1.5, 1.4]}, set()),
+        (
+            {
+                "train__loss": [3.0, 2.0, 1.0, 0.9],
+                "val__loss": [3.0, 2.0, 1.5, 1.4],
+            },
+            set(),
+        ),
     ],
 )
 def test_what_looks_wrong_gets_a_flag(columns: dict[str, list[float]], expected: set[str]) -> None:

@@ -102,7 +102,9 @@ def test_the_data_is_that_of_the_study(tmp_path: Path) -> None:
 
 
 def test_the_combined_curves_are_raw_and_comparable(tmp_path: Path) -> None:
-    made = [complete(0.5, metrics=losses([2.0, 1.0], [0.5, 0.4], weight=w)) for w in (0.5, 4.0)]
+    made = []
+    for weight in (0.5, 4.0):
+        made.append(complete(0.5, metrics=losses([2.0, 1.0], [0.5, 0.4], weight)))
     raw, comparable = drawn(make_sweep(tmp_path / "s", made))["curves"]["panels"]
     assert [line["values"] for line in raw["lines"]] == [[2.25, 1.2], [4.0, 2.6]]
     expected = pytest.approx([0.14 * 2 + 0.86 * 0.5, 0.14 + 0.86 * 0.4])
@@ -119,7 +121,9 @@ def test_two_objectives_have_a_pareto_front_and_a_panel_each(tmp_path: Path) -> 
 
 
 def test_a_ranking_by_the_comparable_loss_is_what_the_figures_show_first(tmp_path: Path) -> None:
-    made = [complete(float(n), metrics=losses([1.0 + n], [0.5])) for n in range(3)]
+    made = []
+    for number in range(3):
+        made.append(complete(float(number), metrics=losses([1.0 + number], [0.5])))
     data = drawn(make_sweep(tmp_path / "s", made, {"train.loss": "minimize"}))
     assert [target["name"] for target in data["history"]["targets"]] == [
         "train.comparable_loss",

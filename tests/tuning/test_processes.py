@@ -66,7 +66,13 @@ def ending(
 
 
 @pytest.mark.parametrize(
-    ("driver", "told", "ends"), [(None, 3, True), (None, 1, False), (1, 3, False), (3, 1, True)]
+    ("driver", "told", "ends"),
+    [
+        (None, 3, True),
+        (None, 1, False),
+        (1, 3, False),
+        (3, 1, True),
+    ],
 )
 def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own(
     driver: int | None, told: int, ends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

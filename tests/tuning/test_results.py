@@ -45,14 +45,25 @@ def test_only_successes_are_ranked_by_a_score(tmp_path: Path) -> None:
     assert found.best.number == 2
     assert found.counts == {"complete": 4, "pruned": 1, "failed": 1, "running": 0, "interrupted": 0}
     ranked = [(trial.rank, trial.number) for trial in found.by_rank()]
-    assert ranked == [(1, 2), (2, 4), (3, 0), (None, 5), (None, 3), (None, 1)]
+    assert ranked == [
+        (1, 2),
+        (2, 4),
+        (3, 0),
+        (None, 5),
+        (None, 3),
+        (None, 1),
+    ]
 
 
 def test_trials_of_different_weights_are_ranked_by_the_comparable_loss(tmp_path: Path) -> None:
     """The raw total is smallest for the trial that hardly weighs the value loss,
     which is the worst in it.
     """
-    shapes = [([1.0], [0.9], 0.1), ([1.2], [0.3], 4.0), ([1.1], [0.5], 1.0)]
+    shapes = [
+        ([1.0], [0.9], 0.1),
+        ([1.2], [0.3], 4.0),
+        ([1.1], [0.5], 1.0),
+    ]
     totals = [policy[0] + weight * value[0] for policy, value, weight in shapes]
     trials = [
         complete(total, metrics=losses(*shape)) for total, shape in zip(totals, shapes, strict=True)
@@ -77,7 +88,14 @@ def test_without_a_comparable_loss_a_total_ranks_as_it_is(
 
 
 def test_several_objectives_have_a_front_and_no_order(tmp_path: Path) -> None:
-    points = [(0.9, 9.0), (0.5, 1.0), (0.4, 2.0), (0.7, 4.0), (0.7, 4.0), (math.nan, 1.0)]
+    points = [
+        (0.9, 9.0),
+        (0.5, 1.0),
+        (0.4, 2.0),
+        (0.7, 4.0),
+        (0.7, 4.0),
+        (math.nan, 1.0),
+    ]
     trials = [Made(values=point) for point in points[:5]]
     found = read_results(
         make_sweep(tmp_path / "s", trials, {"strength.score": "maximize", "seconds": "minimize"})

@@ -26,7 +26,8 @@ from hexlit.tuning.space import fixed_overrides, grid_of, parse_space, render
 TRICKY = st.text(st.sampled_from("\\'\"[]{}(),:=$ \t\nab1.-+~#é")) | st.text(
     st.characters(codec="utf-8")
 )
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TRICKY
+NUMBERS = st.integers() | st.floats(allow_nan=False)
+SCALARS = st.none() | st.booleans() | NUMBERS | TRICKY
 
 
 def read(override: str) -> Any:

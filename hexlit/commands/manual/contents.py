@@ -167,11 +167,16 @@ def _parts(
     """
     if command == "bench" and not is_for_train(overrides):
         return [("bench", [one for one in overrides if one != "task=hex"], None)]
-    if command not in ("bench", "plan"):
+    names = {"bench": ("bench", "bench_task"), "plan": ("plan_settings", "plan")}.get(command)
+    if names is None:
         return [(command, overrides, None)]
-    first, second = {"bench": ("bench", "bench_task"), "plan": ("plan_settings", "plan")}[command]
-    own = [one for one in overrides if one.partition("=")[0].partition(".")[0] in keys]
-    return [(first, own, keys), (second, [one for one in overrides if one not in own], None)]
+    own: list[str] = []
+    others: list[str] = []
+    for override in overrides:
+        is_own = override.partition("=")[0].partition(".")[0] in keys
+        part = own if is_own else others
+        part.append(override)
+    return [(names[0], own, keys), (names[1], others, None)]
 
 
 def _settings(node: DictConfig, prefix: str, sections: dict[str, str]) -> Iterator[Setting]:
