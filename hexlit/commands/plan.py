@@ -12,7 +12,6 @@ from hexlit.commands.command_line import print_results
 from hexlit.errors import UsageError
 from hexlit.files import read_regular
 from hexlit.planning.plan import Pace, PlanConfig, epoch_of
-from hexlit.reporting.run_files import read_run
 from hexlit.tasks.hex.config import HexTrainConfig
 
 register_schema("plan", PlanConfig)
@@ -151,38 +150,11 @@ def limit(figures: dict[str, float], machines: PlanConfig) -> str:
 def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -> tuple[int, str]:
     """Epochs until the target, and the target in words."""
     target = asked.target
-    if sum(value is not None for value in (target.epochs, target.games, target.score)) > 1:
-        raise UsageError("target.epochs, target.games, target.score: choose one of them")
-    if target.score is not None:
-        games = _games_to_score(Path(str(target.run)), target.score)
-        goal = f"strength {target.score:g}, which took {games:,.0f} games"
-        return math.ceil(games / games_per_epoch), goal
+    if target.epochs is not None and target.games is not None:
+        raise UsageError("target.epochs, target.games: choose one of them")
     if target.games is not None:
         return math.ceil(target.games / games_per_epoch), f"{target.games:,} games"
     epochs = target.epochs or recipe.trainer.max_epochs
     if epochs is None:
-        raise UsageError(
-            "trainer.max_epochs=null: set the target with target.epochs, target.games or target.score"
-        )
+        raise UsageError("trainer.max_epochs=null: set target.epochs or target.games")
     return epochs, f"{epochs:,} epochs"
-
-
-def _games_to_score(run: Path, score: float) -> float:
-    """Number of self-play games until the run in the folder
-    `run` first measured a `strength.score` of `score`.
-    """
-    files = read_run(run)
-    scores = files.column("strength.score")
-    counts = files.column("selfplay.games")
-    measured = []
-    for reached, games in zip(scores, counts, strict=False):
-        if reached is not None and games is not None:
-            measured.append((reached, games))
-    if not measured:
-        raise UsageError(f"target.run={run}: no strength of self-play can be read there")
-    best = max(reached for reached, _ in measured)
-    if best < score:
-        raise UsageError(
-            f"target.score={score}: {run} reached {best:.3f} at best; name a stronger run"
-        )
-    return next(games for reached, games in measured if reached >= score)

@@ -42,9 +42,9 @@ class SolveConfig(Settings):
     openings: bool = False
     """Whether to solve every first move of Black on the empty board."""
     output: str | None = None
-    """Folder of `openings=true` for the map and the proofs so far, saved every minute."""
-    resume: str | None = None
-    """Folder of an earlier `output` to go on with."""
+    """Folder of `openings=true` for the map and the proofs so far, saved every minute. What it
+    holds is not solved again.
+    """
     threads: int | None = number(None, "[1, 1024]")
     """Threads that search together. Null: one for each core."""
     memory: float | None = number(None, "[0.001, 1e6]", unit="GiB")
@@ -77,12 +77,8 @@ class SolveConfig(Settings):
             raise UsageError(
                 "openings=true: the empty board, without moves=, file= and certificate="
             )
-        if (self.output or self.resume) and not self.openings:
-            raise UsageError(
-                f"{'output' if self.output else 'resume'}=: the folder of openings=true"
-            )
-        if self.output and self.resume:
-            raise UsageError(f"output={self.output} resume={self.resume}: give one of the two")
+        if self.output and not self.openings:
+            raise UsageError(f"output={self.output}: the folder of openings=true")
 
 
 def solve(settings: SolveConfig) -> None:
@@ -209,15 +205,11 @@ def solve_openings(settings: SolveConfig) -> None:
     """Solve every first move of Black, and print the map."""
     from hexlit.commands.kernels import compile_solver
     from hexlit.hex.notation import format_cell
-    from hexlit.hex.solver.first_moves import FirstMoves, has_openings
+    from hexlit.hex.solver.first_moves import FirstMoves
     from hexlit.reporting.board import draw_openings
     from hexlit.reporting.screen import work_bar
 
-    name = settings.resume or settings.output
-    folder = Path(name).expanduser() if name else None
-    if folder and bool(settings.resume) != has_openings(folder):
-        right = "no openings yet: output=" if settings.resume else "openings: resume="
-        raise UsageError(f"{folder} has {right}{folder}")
+    folder = Path(settings.output).expanduser() if settings.output else None
     first = FirstMoves(new_solver(settings.board, settings), folder)
     with work_bar("solving") as advance:
         compile_solver()  # not counted as effort

@@ -33,10 +33,6 @@ class TargetConfig(Settings, section="target"):
     """Number of epochs to reach."""
     games: int | None = number(None, "[1, inf)")
     """Number of self-play games to reach."""
-    score: float | None = None
-    """Value of `strength.score` to reach; the run in `run` shows how many games that takes."""
-    run: str | None = None
-    """Folder of the measured run for `score`."""
 
 
 @dataclass

@@ -15,16 +15,6 @@ BUDGET_STEPS = 20
 DIRECTIONS = ("minimize", "maximize")
 DIRECTION_OF_MODE = {"min": "minimize", "max": "maximize"}
 """Direction of an objective by the run's `trainer.monitor_mode`."""
-_LARGER_IS_BETTER = (
-    "score",
-    "rollouts_share",
-    "optimality",
-    "accuracy",
-    "_right",
-    "per_second",
-    "elo_to_perfect",
-)
-_SMALLER_IS_BETTER = ("loss", "error", "flops", "seconds", "bytes", "_mb", "macs_to_perfect")
 
 
 @dataclass
@@ -90,7 +80,7 @@ class SweepConfig(Settings, section="sweep"):
                 "sweep.join=true: sweep.resume=true continues a folder that has joined; choose one"
             )
         name = self.comparable
-        if name is not None and (not name or "." in name or name.endswith(_LARGER_IS_BETTER)):
+        if name is not None and (not name or "." in name):
             raise UsageError(
                 f"sweep.comparable={name}: name a loss without its data, such as comparable_loss"
             )
@@ -114,25 +104,10 @@ class SweepConfig(Settings, section="sweep"):
 
 
 def directions_of(direction: Any, objectives: Sequence[str]) -> list[str]:
-    """`minimize` or `maximize` for each objective. The objective's name decides where `direction`
-    is None.
-
-    Scores, accuracies and rates are maximised; losses, errors and costs are minimised.
-    """
-    if direction is None:
-        for name in objectives:
-            if not name.endswith((*_LARGER_IS_BETTER, *_SMALLER_IS_BETTER)):
-                raise UsageError(
-                    f"hydra.sweeper.direction=null: say whether to minimize or maximize {name}"
-                )
-        return [
-            "maximize" if name.endswith(_LARGER_IS_BETTER) else "minimize" for name in objectives
-        ]
-    given = (
-        [direction]
-        if isinstance(direction, str) or not isinstance(direction, Sequence)
-        else list(direction)
-    )
+    """`minimize` or `maximize` for each objective."""
+    given = [direction]
+    if isinstance(direction, Sequence) and not isinstance(direction, str):
+        given = list(direction)
     names = [getattr(entry, "name", entry) for entry in given]
     for name in names:
         check_word("hydra.sweeper.direction", name, DIRECTIONS)
@@ -161,8 +136,8 @@ class OptunaSweeperConf:
     or any class of `optuna.pruners` by `_target_`.
     """
     direction: Any = one_of(DIRECTIONS, None)
-    """`minimize`, `maximize`, or a list with one for each objective.
-    Null: the objective's name decides.
+    """`minimize`, `maximize`, or a list with one for each objective of `sweep.objective`. Null: the
+    run's `trainer.monitor_mode`, for its `trainer.monitor`.
     """
     storage: str | None = None
     """Storage of the study: a path (a journal file) or a URL, such as `sqlite:///study.db`,

@@ -123,7 +123,6 @@ MISTAKES = [
     ("plan rates=nowhere", "rates=nowhere: has no figures of what=pace"),
     ("plan rates=pace.json hosts=0 workers=0", "0 processes: from 1 to selfplay.games="),
     ("plan rates=pace.json target.games=5 target.epochs=5", "choose one of them"),
-    ("plan rates=pace.json target.score=0.5", "target.run=None: no strength"),
     ("plan rates=pace.json data=games data.path=x", "a plan is of self-play"),
     ("play players=[nobody]", "names no kind of player"),
     ("play players=[random]", "two are named random"),

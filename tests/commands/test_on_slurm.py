@@ -165,7 +165,14 @@ def test_a_trial_cut_off_by_its_time_limit_goes_on_and_ends_as_one_that_was_not(
     # limits.
     epochs = ["trainer.max_epochs=400", "evaluation.target.enabled=false"]
     limited = ["hydra.launcher.signal_delay_s=55", "hydra.launcher.max_num_timeout=9"]
-    fixed = [*grid, *tiny, *epochs, "accelerator.threads=1", "sweep.objective=strength.score"]
+    fixed = [
+        *grid,
+        *tiny,
+        *epochs,
+        "accelerator.threads=1",
+        "sweep.objective=strength.score",
+        "hydra.sweeper.direction=maximize",
+    ]
     process = room.start(
         *hexlit("--multirun", *fixed, "hydra.sweep.dir=sweep", *LAUNCHED, *limited)
     )

@@ -75,7 +75,7 @@ def test_a_position_of_a_game_in_sgf(capsys: pytest.CaptureFixture[str]) -> None
 def test_all_openings_are_kept_in_a_folder_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "board=4", "openings=true", "output=four", "threads=2"]) == 0
     assert "LLLW/LLWL/LWLL/WLLL" in capsys.readouterr().out
-    assert main(["solve", "board=4", "openings=true", "resume=four", "json=true"]) == 0
+    assert main(["solve", "board=4", "openings=true", "output=four", "json=true"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again == json.loads(Path("four/openings.json").read_text())
     assert again["openings"] == "LLLW/LLWL/LWLL/WLLL"
@@ -97,9 +97,7 @@ def test_openings_go_on_from_either_file(
     before = json.loads((five / "openings.json").read_text())
     (five / lost).unlink()
     capsys.readouterr()
-    assert main(["solve", "board=5", "openings=true", "output=five"]) == 2
-    assert "five has openings: resume=five" in capsys.readouterr().err
-    assert main(["solve", "board=5", "openings=true", "resume=five", "json=true", "threads=1"]) == 0
+    assert main(["solve", "board=5", "openings=true", "output=five", "json=true", "threads=1"]) == 0
     after = json.loads(capsys.readouterr().out)
     assert after["openings"] == before["openings"]
     assert after["nodes"] <= before["nodes"]
@@ -111,7 +109,7 @@ def test_a_table_of_another_board_is_refused(
     (five / "openings.json").unlink()
     for size in (4, 6):
         capsys.readouterr()
-        assert main(["solve", f"board={size}", "openings=true", "resume=five"]) == 2
+        assert main(["solve", f"board={size}", "openings=true", "output=five"]) == 2
         error = capsys.readouterr().err
         assert (
             f"five: its openings cannot be read (a table of a board of 5, not of {size})" in error
@@ -147,7 +145,7 @@ def test_a_forged_file_is_one_line(
     for content in forge((five / name).read_bytes()):
         (five / name).write_bytes(content)
         capsys.readouterr()
-        assert main(["solve", "board=5", "openings=true", "resume=five"]) == 2, content[:99]
+        assert main(["solve", "board=5", "openings=true", "output=five"]) == 2, content[:99]
         error = capsys.readouterr().err
         assert "five: its openings cannot be read" in error
         assert error.count("\n") == 1
@@ -156,15 +154,13 @@ def test_a_forged_file_is_one_line(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ("openings=true output=four", "four has openings: resume=four"),
-        ("openings=true resume=none", "none has no openings yet: output=none"),
         (
-            "board=5 openings=true resume=four",
+            "board=5 openings=true output=four",
             "four: its openings cannot be read (a board of 4, not of 5)",
         ),
-        ("openings=true resume=broken", "broken: its openings cannot be read"),
+        ("openings=true output=broken", "broken: its openings cannot be read"),
         ("openings=true moves=a1", "openings=true: the empty board"),
-        ("output=four", "output=: the folder of openings=true"),
+        ("output=four", "output=four: the folder of openings=true"),
         ("memory=90000", "memory=90000:"),
         ("checkpoint=hexlit:none", "checkpoint=hexlit:none: no such network comes along"),
     ],

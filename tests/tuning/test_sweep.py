@@ -517,7 +517,12 @@ def test_without_an_objective_a_sweep_is_about_what_its_runs_watch(place: Place)
         ([], "hydra.sweeper.params"),
         ([LR, "hydra.sweeper.direction=up"], "hydra.sweeper.direction=up"),
         (
-            [LR, "sweep.objective=[strength.score,cost.flops]", "hydra/sweeper/pruner=percentile"],
+            [
+                LR,
+                "sweep.objective=[strength.score,cost.flops]",
+                "hydra/sweeper/pruner=percentile",
+                "hydra.sweeper.direction=[maximize,minimize]",
+            ],
             "several objectives",
         ),
         ([LR, "sweep.objective=elo"], "hydra.sweeper.direction"),

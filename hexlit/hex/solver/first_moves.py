@@ -174,8 +174,3 @@ class FirstMoves:
         if kept["board"] != self.solver.size or len(values) != self.values.size:
             raise UsageError(f"a board of {kept['board']}, not of {self.solver.size}")
         self.values[:] = values
-
-
-def has_openings(folder: Path) -> bool:
-    """Whether a process has kept openings in `folder`."""
-    return (folder / MAP).exists() or (folder / PROOFS).exists()
