@@ -34,6 +34,8 @@ class ReportConfig(Settings):
     """Whether to draw the figures and `report.html` of a sweep."""
     watch: bool = False
     """Whether to show a sweep until it ends, and then its results."""
+    rows: int = number(20, "[1, inf)")
+    """Trials in the table of a sweep."""
     wandb: str | None = None
     """ENTITY/PROJECT on Weights & Biases; its page is written instead.
     With `json` it is printed, and not saved.

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 EVERY = 2.0
 """Seconds between two looks at a watched sweep."""
-ROWS = 20
-"""Trials in the table of a sweep."""
 
 
 def report(settings: "ReportConfig") -> bool:
@@ -103,7 +101,7 @@ def report_sweep(folder: Path, settings: "ReportConfig") -> None:
         results = read_results(folder)
         obstacle = f"nothing was written: {error.strerror} ({folder})"
     document = as_document(results)
-    show(sweep_page(document, together=True), console, rows=ROWS)
+    show(sweep_page(document, together=True), console, rows=settings.rows)
     line = obstacle or f"Everything of this sweep: {document['folder']}"
     console.print(f"\n{line}", style="red" if obstacle else "dim", soft_wrap=True, markup=False)
 

@@ -22,7 +22,7 @@ from hexlit.tuning.plan import Plan
 from hexlit.tuning.processes import GIB, Attempt, Launches, NoProcessError, TrialProcess
 from hexlit.tuning.shared_trials import record_of, storage_id
 from hexlit.tuning.slots import Slots
-from hexlit.tuning.storage import StorageGoneError, hidden_password
+from hexlit.tuning.storage import StorageGoneError
 from hexlit.tuning.trial import TrialTicket, named
 
 log = logging.getLogger(__name__)
@@ -171,11 +171,10 @@ class Attempts:
 
     def _ticket(self, trial: Trial) -> TrialTicket:
         plan = self._plan
-        storage = self._plan.settings.storage
         return TrialTicket(
             **{name: getattr(plan, name) for name in ("objectives", "group", "sweep_id")},
             **{name: getattr(plan.judged, name) for name in ("monitor", "seeds")},
-            storage=None if storage is None else hidden_password(storage),
+            storage=plan.settings.storage,
             folder=str(plan.folder),
             study=plan.study_name,
             trial_id=storage_id(trial),

@@ -21,7 +21,7 @@ from hexlit.settings import RANGE, check_number
 from hexlit.tuning.config import DIRECTION_OF_MODE, OptunaSweeperConf, SweepConfig, directions_of
 from hexlit.tuning.samplers import build_pruner, plain
 from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, render
-from hexlit.tuning.storage import file_of, hidden_password, kind_of, refuse_password_in
+from hexlit.tuning.storage import file_of, kind_of, refuse_password
 from hexlit.tuning.sweep_folder import SWEEP_FILE
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def make_plan(
     if str(sweeper.sampler.get("_target_")).endswith(".GridSampler"):
         sweeper.n_trials = min(sweeper.n_trials, math.prod(map(len, grid_of(space).values())))
     hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
-    refuse_password_in(list(OmegaConf.to_container(config.hydra.overrides.hydra, resolve=False)))  # type: ignore[arg-type]
+    refuse_password(sweeper.storage or "")
     command = _without([*arguments, *hydra_overrides], _SESSION_SETTINGS)
     folder, study_name = find_folder(config, sweeper, judged, hydra_overrides, command)
     sweeper.storage = absolute(sweeper.storage)
@@ -208,8 +208,7 @@ def sweep_facts(
 ) -> dict[str, Any]:
     """The content of `sweep.json`."""
     settings = plan.settings
-    storage = None if settings.storage is None else hidden_password(settings.storage)
-    facts: dict[str, Any] = {"version": VERSION, "id": plan.sweep_id, "storage": storage}
+    facts: dict[str, Any] = {"version": VERSION, "id": plan.sweep_id, "storage": settings.storage}
     facts |= {name: getattr(plan, name) for name in ("name", "study_name", "objectives", "command")}
     facts |= {name: getattr(plan.judged, name) for name in ("monitor", "comparable", "seeds")}
     facts |= {name: getattr(settings, name) for name in ("n_trials", "n_jobs")}

@@ -12,11 +12,11 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote_plus, unquote
+from urllib.parse import quote_plus
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage, get_storage
@@ -28,19 +28,10 @@ from hexlit.tuning.sweep_folder import JOURNAL_FILE
 
 log = logging.getLogger(__name__)
 
-HIDDEN = "***"
-STORAGE_VARIABLE = "HEXLIT_STORAGE"
-"""Environment variable with the whole URL of a study.
-Files and command lines never show its password.
-"""
 PASSWORD_VARIABLE = "HEXLIT_STORAGE_PASSWORD"
-"""Environment variable with the password of a URL that names none."""
-
-# SQLAlchemy takes all from the first colon to an @, question marks too. What follows an @ may
-# belong to the password.
-_PASSWORD = re.compile(r"(://[^:/]*:)([^@]*(?:@[^@?]*)*)(?=@)")
-_QUERY_PASSWORD = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&]*)", re.IGNORECASE)
-_SERVER = re.compile(r"(?:postgresql|mysql|mariadb)[:+]", re.IGNORECASE)
+"""Environment variable with the password of a database."""
+# SQLAlchemy takes all from the first colon to an @, question marks too.
+_PASSWORD = re.compile(r"://[^:/]*:[^@]*@|[?&](?:password|passwd|pwd|sslpassword)=", re.IGNORECASE)
 
 _RECORD_START = b'{"op_code":'
 _OF_SQLITE = {"timeout": 60}
@@ -58,7 +49,7 @@ _OPENED_AT_ONCE = re.compile("already exists|duplicate|unique constraint", re.IG
 _TRIES = 20
 _PAUSE = 0.5
 """Seconds between two attempts at a call."""
-_SAID_AFTER = 1.5
+_WARN_AFTER = 1.5
 """Seconds of absence before a warning; a deadlock is over sooner."""
 
 Result = TypeVar("Result")
@@ -80,57 +71,26 @@ def file_of(address: str) -> Path | None:
     return Path(rest) if kind in ("", "journal") else None
 
 
-def hidden_password(url: str) -> str:
-    """The URL with *** in place of its password; any other text unchanged."""
-    return _QUERY_PASSWORD.sub(rf"\1{HIDDEN}", _PASSWORD.sub(rf"\1{HIDDEN}", url))
-
-
-def whole_url(shown: str | None) -> str | None:
-    """The storage that is `shown` without its password, with the password again; anything else
-    unchanged.
+def refuse_password(address: str) -> None:
+    """Refuse a URL with a password: files and command lines would show it.
 
     Raises:
-        UsageError: the environment does not hold the password.
+        UsageError: there is one; the message does not show it.
     """
-    if shown is None or HIDDEN not in shown:
-        return shown
-    url = os.environ.get(STORAGE_VARIABLE)
-    if url is None or hidden_password(url) != shown:
+    if _PASSWORD.search(address):
         raise UsageError(
-            f"{shown}: the password is not kept; set {STORAGE_VARIABLE} to the whole URL"
+            f"hydra.sweeper.storage: leave the password out of the URL; set {PASSWORD_VARIABLE}"
         )
-    return url
 
 
-def refuse_password_in(overrides: Sequence[str]) -> None:
-    """Refuse a server's password among the `overrides` of a command line, which every user of the
-    machine can read.
-
-    Raises:
-        UsageError: there is one.
-    """
-    for override in overrides:
-        shown = hidden_password(override)
-        if shown != override and _SERVER.search(override):
-            raise UsageError(
-                f"{shown}: others can read a command line; leave the password out, and set {PASSWORD_VARIABLE} to it"
-            )
-
-
-def message_of(error: BaseException, url: str) -> str:
-    """The driver's message in one line, without the passwords of `url` and the environment."""
+def message_of(error: BaseException) -> str:
+    """The driver's message in one line, without the password of the environment."""
     driver_error = getattr(error, "orig", None) or error
     text, _, _ = str(driver_error).partition("(Background on")
     text = " ".join(text.split())
-    rest = _PASSWORD.sub(r"\1", url)
-    secrets = [match[2] for match in _PASSWORD.finditer(url)]
-    secrets += [match[2] for match in _QUERY_PASSWORD.finditer(rest)]
-    secrets += map(unquote, list(secrets))
-    secrets.append(os.environ.get(PASSWORD_VARIABLE, ""))
-    secrets += map(quote_plus, list(secrets))
-    for secret in sorted(set(secrets), key=len, reverse=True):
-        if secret:
-            text = text.replace(secret, HIDDEN)
+    password = os.environ.get(PASSWORD_VARIABLE)
+    if password:
+        text = text.replace(password, "***").replace(quote_plus(password), "***")
     return text
 
 
@@ -146,7 +106,7 @@ class Retry:
     ended: threading.Event = field(default_factory=threading.Event)
     """Set when one thread has given up, or from outside; no call waits after that."""
     _since: float | None = None
-    _said: bool = False
+    _warned: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def call(self, work: Callable[[], Result], url: str) -> Result:
@@ -156,7 +116,6 @@ class Retry:
             StorageGoneError: it was away for all of `seconds`.
         """
         repeated = False
-        shown = hidden_password(url)
         while True:
             try:
                 result = work()
@@ -169,20 +128,20 @@ class Retry:
                 if cause is None:
                     raise
                 repeated = True
-                self._wait(message_of(cause, url), shown, error)
+                self._wait(message_of(cause), url, error)
                 continue
             with self._lock:
-                if self._since is not None and self._said:
+                if self._since is not None and self._warned:
                     log.warning(
                         "%s: the database answers again, after %.0f s",
-                        shown,
+                        url,
                         time.monotonic() - self._since,
                     )
                 self._since = None
-                self._said = False
+                self._warned = False
             return result
 
-    def _wait(self, cause: str, shown: str, error: Exception) -> None:
+    def _wait(self, cause: str, url: str, error: Exception) -> None:
         with self._lock:
             self._since = self._since or time.monotonic()
             away = time.monotonic() - self._since
@@ -190,13 +149,13 @@ class Retry:
                 self.ended.set()
                 waited = f" for {away:.0f} s" if away >= 1 else ""
                 raise StorageGoneError(
-                    f"{shown}: the database does not answer{waited}: {cause}"
+                    f"{url}: the database does not answer{waited}: {cause}"
                 ) from error
-            if away >= _SAID_AFTER and not self._said:
-                self._said = True
+            if away >= _WARN_AFTER and not self._warned:
+                self._warned = True
                 log.warning(
                     "%s: the database does not answer (%s); waiting up to %g s",
-                    shown,
+                    url,
                     cause,
                     self.seconds,
                 )
@@ -266,38 +225,31 @@ def _open_database(address: str, kind: str, retry: Retry) -> RetryingStorage:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import SQLAlchemyError
 
-    shown = hidden_password(address)
+    refuse_password(address)
     try:
         url = make_url(address)
         if kind == "sqlite" and url.database in (None, "", ":memory:"):
             raise UsageError(
-                f"{shown}: trials are processes and cannot share a study in memory; give sqlite:///path"
+                f"{address}: trials are processes and cannot share a study in memory; give sqlite:///path"
             )
         password = os.environ.get(PASSWORD_VARIABLE)
-        if (
-            password
-            and kind != "sqlite"
-            and url.password is None
-            and not {"password", "passwd"} & set(url.query)
-        ):
+        if password and kind != "sqlite":
             url = url.set(password=password)
         url = url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
         arguments = {"sqlite": _OF_SQLITE, "postgresql": _OF_LIBPQ}.get(kind, {})
         connect = {name: value for name, value in arguments.items() if name not in url.query}
         whole = url.render_as_string(hide_password=False)
         work = functools.partial(_made, whole, {"connect_args": connect, "pool_pre_ping": True})
-        opened = retry.call(work, whole) if retry.seconds else work()
-        return RetryingStorage(get_storage(opened), whole, retry)
+        opened = retry.call(work, address) if retry.seconds else work()
+        return RetryingStorage(get_storage(opened), address, retry)
     except UsageError:
         raise
     except ImportError as error:
         raise UsageError(
-            f"{shown}: the driver of this database is not installed ({error.name or error})"
+            f"{address}: the driver of this database is not installed ({error.name or error})"
         ) from None
     except (SQLAlchemyError, RuntimeError, ValueError, OSError) as error:
-        raise UsageError(
-            f"{shown}: the database cannot be used: {message_of(error, address)}"
-        ) from None
+        raise UsageError(f"{address}: the database cannot be used: {message_of(error)}") from None
 
 
 def _made(url: str, settings: dict[str, Any]) -> RDBStorage:

@@ -10,9 +10,7 @@ from hexlit.tuning.storage import (
     Retry,
     RetryingStorage,
     file_of,
-    hidden_password,
     open_storage,
-    whole_url,
 )
 from hexlit.tuning.sweep_folder import JOURNAL_FILE, read_facts
 
@@ -88,7 +86,7 @@ def _place(plan: "Plan") -> str:
     """Where the study of `plan` is kept, for people."""
     if plan.settings.storage is None:
         return str(plan.folder)
-    return hidden_password(plan.settings.storage)
+    return str(plan.settings.storage)
 
 
 def _taken(plan: "Plan") -> str:
@@ -139,7 +137,7 @@ def load_study(folder: Path) -> "Study":
     if path is not None and not path.is_file():  # opening it would create it
         raise UsageError(f"{path}: there is no such study yet")
     try:
-        storage = open_storage(whole_url(facts.storage), folder)
+        storage = open_storage(facts.storage, folder)
         # The sampler is never used; the default one would take time to make.
         return optuna.load_study(
             study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler()

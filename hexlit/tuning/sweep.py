@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, OmegaConf
 from optuna import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 from rich.console import Console
@@ -32,7 +32,7 @@ from hexlit.tuning.result_files import write_results
 from hexlit.tuning.results import as_document, read_results
 from hexlit.tuning.samplers import build_sampler
 from hexlit.tuning.space import render
-from hexlit.tuning.storage import STORAGE_VARIABLE, Retry, StorageGoneError, hidden_password
+from hexlit.tuning.storage import Retry, StorageGoneError
 from hexlit.tuning.study import create_study
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
 from hexlit.tuning.tracked_sweep import track_sweep
@@ -69,17 +69,10 @@ def run_sweep(
     def make_launcher() -> Any:
         from hydra.core.plugins import Plugins
 
-        there: Any = OmegaConf.merge(
-            _without_password(config), {"hydra": {"sweep": {"dir": str(plan.folder)}}}
-        )
+        there: Any = OmegaConf.merge(config, {"hydra": {"sweep": {"dir": str(plan.folder)}}})
         parts = {"hydra_context": hydra_context, "task_function": task_function}
         return Plugins.instance().instantiate_launcher(config=there, **parts)
 
-    storage = plan.settings.storage
-    if storage is not None and hidden_password(storage) != storage:
-        os.environ[STORAGE_VARIABLE] = (
-            storage  # for the trials: no command line and no file shows it
-        )
     where = f"the sweep is in {os.path.relpath(plan.folder)}"
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
@@ -112,7 +105,7 @@ class SweepSession:
             remove_temporary(plan.folder, below=self._launcher == "basic")
         self._study = self._opened()
         self._attempts = Attempts(plan, self._study, self._config, self._make_launcher, self._stop)
-        OmegaConf.save(_without_password(self._config), plan.folder / MULTIRUN_FILE)
+        OmegaConf.save(self._config, plan.folder / MULTIRUN_FILE)
         try:
             title = f"hexlit train --multirun · {plan.study_name}"
             with SweepDisplay(title, console=self._console) as self._display:
@@ -320,18 +313,6 @@ def again(plan: Plan, config: DictConfig) -> str:
     kept = [str(override) for override in asked if not str(override).startswith(of_this_session)]
     place = f"hydra.sweep.dir={os.path.relpath(plan.folder)}"
     return f"hexlit train --multirun {shlex.join([*kept, place, 'sweep.resume=true'])}"
-
-
-def _without_password(config: DictConfig) -> DictConfig:
-    """The configuration without the password, so that it may be saved."""
-    shown = config.copy()
-    if config.hydra.sweeper.storage is not None:
-        with open_dict(shown), read_write(shown):
-            shown.hydra.sweeper.storage = hidden_password(config.hydra.sweeper.storage)
-            shown.hydra.overrides.hydra = [
-                hidden_password(str(line)) for line in config.hydra.overrides.hydra
-            ]
-    return shown
 
 
 def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:

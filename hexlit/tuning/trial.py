@@ -26,7 +26,7 @@ class TrialTicket:
     """One trial of a study."""
 
     storage: str | None
-    """As `hydra.sweeper.storage`, without its password (see `hexlit.tuning.storage.whole_url`)."""
+    """As `hydra.sweeper.storage`."""
     folder: str
     """Absolute path of the sweep's folder."""
     study: str
@@ -79,7 +79,7 @@ class RunningTrial:
         import optuna
         from optuna.pruners import WilcoxonPruner
 
-        from hexlit.tuning.storage import Retry, open_storage, whole_url
+        from hexlit.tuning.storage import Retry, open_storage
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.ticket = ticket
@@ -89,7 +89,7 @@ class RunningTrial:
         self.retry = Retry(ticket.storage_timeout)
         study = optuna.load_study(
             study_name=ticket.study,
-            storage=open_storage(whole_url(ticket.storage), Path(ticket.folder), self.retry),
+            storage=open_storage(ticket.storage, Path(ticket.folder), self.retry),
             sampler=optuna.samplers.RandomSampler(),  # the parameters are drawn already
             pruner=pruner,
         )

@@ -400,24 +400,6 @@ def test_trials_are_spread_over_devices(place: Place) -> None:
     }
 
 
-def test_a_password_is_in_no_file_and_on_no_command_line(place: Place) -> None:
-    database = "hydra.sweeper.storage='sqlite:///file:study.db?uri=true&password=geheim'"
-    told = place.run(LR, "hydra.sweeper.n_trials=1", database)
-    environment = place.environment() | {
-        "STUDIES": "sqlite:///file:study.db?uri=true&password=geheim"
-    }
-    more = [
-        "hydra.sweeper.n_trials=2",
-        "hydra.sweeper.storage=${oc.env:STUDIES}",
-        "hydra.sweep.dir=processes",
-    ]
-    place.hexlit(*place.arguments(LR, *more), environment=environment).check_returncode()
-    assert "geheim" not in told.stdout + told.stderr
-    files = [path for path in place.folder.rglob("*") if path.is_file() and path.suffix != ".db"]
-    assert [path for path in files if b"geheim" in path.read_bytes()] == []
-    assert len(list(place.folder.glob("processes/trial-*"))) == 2
-
-
 def test_best_yaml_has_what_the_search_space_fixes(place: Place) -> None:
     """All but the budget of a trial, so that the full training is of the same problem."""
     place.write_space(
@@ -530,7 +512,7 @@ def test_without_an_objective_a_sweep_is_about_what_its_runs_watch(place: Place)
             [LR, "sweep.comparable=val.loss"],
             "sweep.comparable=val.loss: name a loss without its data",
         ),
-        ([LR, "hydra.sweeper.storage=mysql://u:secret@127.0.0.1:1/x"], "mysql://u:***@"),
+        ([LR, "hydra.sweeper.storage=mysql://u:secret@127.0.0.1:1/x"], "leave the password out"),
     ],
 )
 def test_a_mistake_is_one_line(place: Place, overrides: list[str], told: str) -> None:
