@@ -35,6 +35,7 @@ from yaml import MarkedYAMLError, YAMLError
 
 from hexlit.commands import composing, run_folder
 from hexlit.commands.composing import Composed
+from hexlit.commands.early_checks import refuse_missing
 from hexlit.commands.run_folder import Refused
 from hexlit.commands.typed_words import as_typed, can_be_read, near_keys
 from hexlit.errors import UsageError, error_of_foreign_code
@@ -83,6 +84,7 @@ def command(
 
         def typed_task(composed: Composed) -> None:
             settings = typed(composed.config, schema)
+            refuse_missing(settings)
             function = resolve_name(f"hexlit.commands.{task}") if isinstance(task, str) else task
             ends.append(function(settings, composed) if whole else function(settings))
 

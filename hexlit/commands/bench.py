@@ -17,6 +17,7 @@ from hexlit.commands import tasks
 from hexlit.commands.application import register_schema, run, run_beside, typed
 from hexlit.commands.command_line import as_json, print_results
 from hexlit.commands.composing import is_for_train
+from hexlit.commands.early_checks import refuse_missing
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.run_config import RunConfig
@@ -53,6 +54,7 @@ def main(argv: list[str]) -> int:
 
 def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:
     """Measure the kinds in `asked`, print the figures, and write them if requested."""
+    refuse_missing(asked)
     from rich.console import Console
 
     from hexlit.files import write_text_atomic

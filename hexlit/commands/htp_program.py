@@ -13,6 +13,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import PlaySettings
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.composing import Composed
+from hexlit.commands.early_checks import refuse_missing
 from hexlit.errors import UsageError
 from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.settings import number, one_of
@@ -92,6 +93,7 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
         write: writes an answer.
     """
     started = time.monotonic()
+    refuse_missing(settings)
     from hexlit.arena.htp.session import HtpSession, Loaded, serve
     from hexlit.arena.thinker import Thinker
     from hexlit.hex.jit import use_threads

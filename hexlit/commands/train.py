@@ -9,6 +9,7 @@ from hexlit.accelerate.ranks import ranks
 from hexlit.commands import run_folder, tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.composing import Composed, flags_and_overrides
+from hexlit.commands.early_checks import refuse_missing
 from hexlit.commands.rank_processes import STARTED, folder_arguments, other_ranks
 from hexlit.commands.run_folder import (
     requeued,
@@ -96,6 +97,7 @@ def train(composed: Composed) -> None:
 
         train_trial(settings, composed, ticket)
         return
+    refuse_missing(settings)
     refuse_sweep(settings, composed, "hexlit train --multirun with hydra/sweeper=optuna")
     if composed.is_job:
         settings.resume = requeued(folder)

@@ -26,6 +26,7 @@ def test_a_run_on_mps_trains_to_its_end(
     """Its steps are timed by the host,
     and the network is back on the device for what follows the training.
     """
+    monkeypatch.setattr("hexlit.commands.train.refuse_missing", lambda settings: None)
     with pretend_mps(monkeypatch) as device:
         code = main(
             [
