@@ -36,6 +36,10 @@ TASK_GROUP = "hexlit.tasks"
 """Group of the tasks of other packages;
 each entry point leads to a `hexlit.commands.tasks.TaskEntry`.
 """
+SEARCH_GROUP = "hexlit.searches"
+"""Group of their search rules for `search=NAME`; each entry point leads to a module, see
+`hexlit.search.rules`.
+"""
 BLOCK_GROUP = "hexlit.blocks"
 """Group of their residual blocks for `net.block`; each entry point leads to a callable, see
 `hexlit.nets.outside_blocks`."""

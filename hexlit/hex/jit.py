@@ -8,7 +8,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -173,6 +173,10 @@ def uncounted_device_function(function: F) -> F:
     return dispatcher  # type: ignore[no-any-return]  # Numba has no types
 
 
+IN_KERNELS = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
+"""Options of a function that Numba compiles into a kernel, as `uncounted_device_function` has."""
+
+
 def inline(function: F) -> F:
     """Copy a small `function` into the kernels that call it before these are compiled.
 
@@ -185,10 +189,34 @@ def inline(function: F) -> F:
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
-    """Numba's cache of one function on disk, which takes a damaged file for a missing one."""
+    """Numba's cache of one function on disk, which takes a damaged file for a missing one.
+
+    Machine code that holds functions of other packages (see `hexlit.search.rule`) lies in a folder
+    for each state of their sources.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: Path | None = None) -> None:
+        """The cache of `function` in `folder`, by default the one for hexlit's kernels.
+
+        Raises:
+            UsageError: there is no place for it, or NUMBA_CACHE_LOCATOR_CLASSES names no class.
+        """
+        self._function = function
+        self._folder = folder
+        self._foreign: dict[Path, KernelCache] = {}
+        try:
+            with patch.object(numba.config, "CACHE_DIR", str(folder or FOLDER)):
+                super().__init__(function)
+        except RuntimeError as error:
+            raise UsageError(
+                f"{folder or FOLDER}: Numba keeps no machine code there ({error})"
+            ) from error
 
     def load_overload(self, sig: object, target_context: object) -> object:
         """The machine code for a signature; None if there is none, or its files are damaged."""
+        cache = self._place(sig)
+        if cache is not self:
+            return cache.load_overload(sig, target_context)
         try:
             return super().load_overload(sig, target_context)
         except OSError:
@@ -202,19 +230,74 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
             self.flush()
             return None
 
+    def save_overload(self, sig: object, data: object) -> None:
+        """Keep the machine code for a signature."""
+        cache = self._place(sig)
+        if cache is self:
+            super().save_overload(sig, data)
+        else:
+            cache.save_overload(sig, data)
+
+    def _place(self, sig: Any) -> "KernelCache":
+        """The cache for a signature."""
+        if self._folder is not None:
+            return self
+        folder = kernel_folder(getattr(sig, "args", sig))
+        if folder == FOLDER:
+            return self
+        if folder not in self._foreign:
+            self._foreign[folder] = KernelCache(self._function, folder)
+        return self._foreign[folder]
+
+
+def kernel_folder(kinds: Iterable[types.Type]) -> Path:
+    """The folder for machine code of a signature; one for each state of the sources of the packages
+    that its types come from.
+    """
+    modules = _foreign_modules(kinds)
+    if not modules:
+        return FOLDER
+    digest = hashlib.sha256()
+    for path in sorted(set(chain.from_iterable(map(_sources, modules)))):
+        digest.update(path.read_bytes())
+    return FOLDER / digest.hexdigest()[:16]
+
+
+def _foreign_modules(kinds: Iterable[types.Type]) -> set[str]:
+    """The modules of other packages that define a `NamedTuple` among the types, at any depth."""
+    found: set[str] = set()
+    for kind in kinds:
+        if isinstance(kind, types.BaseNamedTuple):
+            module = kind.instance_class.__module__
+            if not module.startswith("hexlit."):
+                found.add(module)
+            found |= _foreign_modules(kind.types)
+    return found
+
+
+def _sources(module: str) -> set[Path]:
+    """The files of `module`, and of those of its package that its functions come from."""
+    package = module.partition(".")[0]
+    files: set[Path] = set()
+    pending = [module]
+    while pending:
+        part = sys.modules[pending.pop()]
+        file = Path(str(part.__file__))
+        if file in files:
+            continue
+        files.add(file)
+        for value in vars(part).values():
+            function = getattr(value, "py_func", value)
+            name = getattr(function, "__module__", None) or getattr(function, "__name__", "")
+            if isinstance(name, str) and name in sys.modules and name.startswith(package):
+                pending.append(name)
+    return files
+
 
 def _cached(function: F, **options: Any) -> Any:
-    """The dispatcher of `function`, whose machine code is kept on disk.
-
-    Raises:
-        UsageError: there is no place for it, or NUMBA_CACHE_LOCATOR_CLASSES names no class.
-    """
+    """The dispatcher of `function`, whose machine code is kept on disk."""
     compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    try:
-        with patch.object(numba.config, "CACHE_DIR", str(FOLDER)):
-            compiled._cache = KernelCache(function)
-    except RuntimeError as error:
-        raise UsageError(f"{FOLDER}: Numba keeps no machine code there ({error})") from error
+    compiled._cache = KernelCache(function)
     return compiled
 
 

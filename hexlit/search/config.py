@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from hexlit.errors import UsageError
-from hexlit.settings import Settings, number, one_of
+from hexlit.settings import SEARCH_GROUP, Settings, number, one_of
 
 BOARDS = "[2, 19]"
 """Rows of the boards that networks and search take."""
@@ -55,10 +55,10 @@ class PuctConfig(Settings, section="search.puct"):
 
 @dataclass
 class SearchConfig(Settings, section="search"):
-    """The search algorithm and its budget."""
+    """The rule of the search and its budget."""
 
-    algorithm: str = one_of(ALGORITHMS, "gumbel")
-    """Algorithm; its settings are the section of the same name."""
+    algorithm: str = one_of(ALGORITHMS, "gumbel", group=SEARCH_GROUP)
+    """Rule of the search; its settings are the section of the same name."""
     simulations: int = number(32, f"[1, {MOST_SIMULATIONS}]")
     """Simulations for a move that is searched in full: visits of the root's children in the end."""
     gumbel: GumbelConfig = field(default_factory=GumbelConfig)

@@ -22,9 +22,9 @@ from hexlit.hex.frame import frame_map
 from hexlit.hex.jit import kernel
 from hexlit.hex.symmetry import exchange_colours
 from hexlit.locks import Guarded, by_one_thread
-from hexlit.search.algorithm import plans_ahead, prepare_root, with_budget
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
+from hexlit.search.rule import plans_ahead, store_root, with_budget
 from hexlit.search.search import SearchResult, TreeNode, TreeSearch
 from hexlit.search.tree import NODE, NONE, Params, Tree
 
@@ -308,7 +308,7 @@ def restore_root(tree: Tree, g: int, params: Params) -> None:
     while child != NONE:
         tree.policy[g, 0, tree.node[g, child].action] = tree.node[g, child].prior
         child = tree.node[g, child].sibling
-    prepare_root(tree, g, params)
+    store_root(tree, g, params)
     tree.policy[g, 0] = untried
 
 

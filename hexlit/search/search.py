@@ -14,9 +14,9 @@ from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import over_slices, uncounted_kernel
 from hexlit.hex.rng import NOISE, key
 from hexlit.locks import Guarded, by_one_thread
-from hexlit.search.algorithm import compiled_params, root_result
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Batch, Evaluator, empty_batch, empty_cache
+from hexlit.search.rule import compiled_params, root_result
 from hexlit.search.simulate import advance, advance_leaves, begin_all, empty_leaf_queue
 from hexlit.search.tree import NONE, Params, Tree, empty_tree, root_value, with_room
 
@@ -322,7 +322,7 @@ def _read_roots(
 ) -> None:
     """Write the results of the first games in the board's frame; `row` `[A]` is scratch space."""
     for g in range(policy.shape[0]):
-        best = root_result(tree, g, params, row)
+        best = root_result(tree, g, row, params.rule)
         to_move = tree.game[g].to_move
         for action in range(row.size):
             policy[g, framed(action, to_move, table)] = row[action]

@@ -15,8 +15,8 @@ from hexlit.hex.encoding import OPPONENT, OWN, write_planes
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
-from hexlit.search.algorithm import choose, needs_all_values, prepare_root
 from hexlit.search.evaluator import AnswerCache, Batch, recall
+from hexlit.search.rule import chosen_child, needs_all_values, store_root
 from hexlit.search.tree import NONE, SMALLEST_PRIOR, Params, Tree, clear_node
 
 
@@ -28,7 +28,7 @@ def select(tree: Tree, roots: Stones, walk: Stones, g: int, params: Params, tabl
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
     while tree.node[g, node].visits > 0 and not tree.node[g, node].terminal:
-        node = choose(tree, g, node, params)
+        node = chosen_child(tree, g, node, params)
         won = play_action(walk, g, int(tree.node[g, node].action), colour, table)
         tree.node[g, node].terminal = won
         colour = -colour
@@ -82,7 +82,7 @@ def expand(
     tree.node[g, leaf].next_action = best
     tree.node[g, leaf].network_value = value
     if leaf == 0:
-        prepare_root(tree, g, params)
+        store_root(tree, g, params)
 
 
 @inline
@@ -372,7 +372,7 @@ def select_apart(
     node, colour = 0, int(tree.game[g].to_move)
     while tree.node[g, node].visits > queue.waiting[g, node] and not tree.node[g, node].terminal:
         at_root = node == 0
-        node = choose(tree, g, node, params)
+        node = chosen_child(tree, g, node, params)
         if at_root and params.root_batch and queue.waiting[g, node] > 0:
             return NONE
         won = play_action(walk, g, int(tree.node[g, node].action), colour, table)
@@ -394,7 +394,7 @@ def simulate_apart(
 ) -> None:
     """Run simulations of game `g` until its batch ends; the leaves' positions are then in `batch`."""
     while queue.length[g] < queue.leaf.shape[1] and not finished(tree, g):
-        if queue.length[g] > 0 and needs_all_values(tree, g, params):
+        if queue.length[g] > 0 and needs_all_values(tree, g, params.rule):
             break
         leaf = select_apart(tree, queue, roots, walk, g, params, table)
         if leaf == NONE:

@@ -7,7 +7,7 @@ prefers that one among them. So a selection reads the children tried so far and 
 however large the board is.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,27 +16,15 @@ from hexlit.hex.jit import inline, uncounted_device_function
 
 
 class Params(NamedTuple):
-    """The settings in the form that compiled code takes; `hexlit.search.algorithm.compiled_params`
-    makes them.
-    """
+    """The settings in the form that compiled code takes; see `hexlit.search.rule`."""
 
-    gumbel: bool
-    considered: int
-    value_scale: float
-    visit_offset: float
-    rescale: bool
-    c_init: float
-    c_base: float
-    fpu_reduction: float
-    noise_share: float
-    noise_total: float
+    rule: Any
+    """Those of the rule, of its class `Rule`."""
     root_batch: bool
     swap: bool
     """Whether White may swap at ply 1."""
-    schedule: NDArray[np.int32]
-    """Table of sequential halving for each budget of the search, see `halving_table`: `[budgets,
-    considered + 1, S]` for S simulations at most.
-    """
+    draws_move: bool
+    """Whether a player that explores draws its move from the policy of the search."""
 
 
 NONE = -1

@@ -18,9 +18,9 @@ from hexlit.hex.geometry import geometry
 from hexlit.hex.jit import over_slices
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.locks import Guarded, by_one_thread
-from hexlit.search.algorithm import compiled_params
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Batch, Evaluator, empty_batch, empty_cache, remember
+from hexlit.search.rule import compiled_params
 from hexlit.search.search import GAMES_A_THREAD, check_answers
 from hexlit.search.tree import Tree, empty_tree
 from hexlit.selfplay.config import SelfPlayConfig, check_search

@@ -16,9 +16,9 @@ from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, kernel, uncounted_device_function, uncounted_kernel
 from hexlit.hex.playout import shuffle
 from hexlit.hex.rng import BUDGET, MOVE, NOISE, OPENING, RESIGN, key, uniform
-from hexlit.search.algorithm import leaves_draw_to_player, root_result
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import AnswerCache, Batch
+from hexlit.search.rule import root_result
 from hexlit.search.simulate import begin, finished, receive, simulate
 from hexlit.search.tree import NONE, Params, Tree, root_value
 from hexlit.selfplay.config import SelfPlayConfig
@@ -261,9 +261,9 @@ def finish_move(
     ply = int(slot.ply)
     colour = colour_at(ply)
     temperature = float(tree.game[g].noise)
-    action = root_result(tree, g, params, row)
+    action = root_result(tree, g, row, params.rule)
     value = root_value(tree, g, action)
-    if leaves_draw_to_player(params) and temperature > 0.0:
+    if params.draws_move and temperature > 0.0:
         action = sampled_action(
             row, temperature, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0)
         )

@@ -20,12 +20,14 @@ SEPARABLE = "separable = separable:Separable"
 
 
 @contextmanager
-def package(folder: Path, *lines: str, name: str = "blocks") -> Iterator[None]:
-    """A package in the new `folder` that brings blocks; the `lines` are its entry points."""
+def package(
+    folder: Path, *lines: str, name: str = "blocks", group: str = BLOCK_GROUP
+) -> Iterator[None]:
+    """A package in the new `folder` that brings parts; the `lines` are its entry points."""
     metadata = folder / f"{name}-0.1.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
-    (metadata / "entry_points.txt").write_text("\n".join([f"[{BLOCK_GROUP}]", *lines]) + "\n")
+    (metadata / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]) + "\n")
     before = sys.path.copy()
     sys.path[:0] = [str(folder), str(OUTSIDE)]
     entry_points_of.cache_clear()

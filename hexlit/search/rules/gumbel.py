@@ -1,38 +1,75 @@
-"""The algorithms of the search: Gumbel AlphaZero, PUCT, and the functions that choose between them. All
-others ask here.
+"""Gumbel AlphaZero (Danihelka, Guez, Schrittwieser, Silver 2022): sequential halving at the root
+and completed Q values.
 
-An algorithm is a rule to choose a child, the preparation of a fresh root, and the result read at
-the root. The last part of this file, from `compiled_params` on, calls the one that the settings
-name.
-
-Gumbel AlphaZero (Danihelka, Guez, Schrittwieser, Silver 2022): sequential halving and completed Q
-values. Inside the tree, moves are chosen so that the visit counts follow the improved policy
+Inside the tree, moves are chosen so that the visit counts follow the improved policy
 softmax(logits + sigma(Q)). Untried moves get the mixed value v_mix for Q (equations 7, 8, 11 and
 appendix D). All of them share that value, so their part of the softmax is their share of the prior,
 and only tried moves have to be read.
-
-PUCT: the selection rule, root noise and policy of AlphaZero (Silver et al. 2018).
 """
 
 import math
 from functools import lru_cache
-from typing import NamedTuple, get_type_hints
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
-from hexlit.hex.rng import gamma, gumbel, mix
-from hexlit.search.config import SearchConfig
-from hexlit.search.tree import (
-    NONE,
-    Params,
-    Tree,
-    add_child,
-    child_value,
-    find_next_action,
-    root_child,
-)
+from hexlit.hex.rng import gumbel
+from hexlit.search.config import GumbelConfig
+from hexlit.search.tree import NONE, Tree, add_child, child_value, root_child
+
+DRAWS_MOVE = False
+"""The noise, scaled by the temperature, has drawn the move already."""
+
+
+class Rule(NamedTuple):
+    """The settings of `GumbelConfig` in the form that compiled code takes."""
+
+    considered: int
+    value_scale: float
+    visit_offset: float
+    rescale: bool
+    schedule: NDArray[np.int32]
+    """Table of sequential halving for each budget of the search, see `halving_table`: `[budgets,
+    considered + 1, S]` for S simulations at most.
+    """
+
+
+def compiled(config: GumbelConfig, budgets: tuple[int, ...]) -> Rule:
+    """The rule of `config` for searches of `budgets` simulations."""
+    return Rule(
+        considered=config.considered,
+        value_scale=config.value_scale,
+        visit_offset=config.visit_offset,
+        rescale=config.rescale,
+        schedule=halving_table(config.considered, budgets),
+    )
+
+
+def with_budget(rule: Rule, simulations: int) -> Rule:
+    """`rule` for searches whose one budget is `simulations`."""
+    return rule._replace(schedule=halving_table(rule.considered, (simulations,)))
+
+
+@uncounted_device_function
+def choose(tree: Tree, g: int, node: int, rule: Rule) -> int:
+    """Child of `node` to go to; NONE for the best action not tried yet.
+
+    At the root it is that of sequential halving, if the search has a schedule.
+    """
+    if node != 0 or tree.game[g].schedule == NONE:
+        return gumbel_child(tree, g, node, rule)
+    action = halving_action(tree, g, rule)
+    if tree.policy[g, 0, action] > 0.0:
+        return add_child(tree, g, 0, action)
+    return root_child(tree, g, action)
+
+
+@inline
+def needs_all_values(tree: Tree, g: int, rule: Rule) -> bool:
+    """Whether the next choice at the root must wait for the values of all waiting leaves."""
+    return halving_drops(tree, g, rule)
 
 
 class CompletedQ(NamedTuple):
@@ -53,7 +90,7 @@ class CompletedQ(NamedTuple):
 
 
 @uncounted_device_function
-def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
+def completed_q(tree: Tree, g: int, node: int, rule: Rule) -> CompletedQ:
     """Complete the Q values of `node`."""
     visits, most = 0, 0
     tried, weighted = 0.0, 0.0
@@ -74,18 +111,18 @@ def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
     mixed = float(tree.node[g, node].network_value)
     if visits > 0:
         mixed = (mixed + visits * weighted / tried) / (1 + visits)
-    scale = (params.visit_offset + most) * params.value_scale
+    scale = (rule.visit_offset + most) * rule.value_scale
     low, high = min(low, mixed), max(high, mixed)
-    reach = max(high - low, 1e-8) if params.rescale else 2.0
+    reach = max(high - low, 1e-8) if rule.rescale else 2.0
     return CompletedQ(mixed, high, scale / reach, tried, visits, most)
 
 
 @uncounted_device_function
-def gumbel_child(tree: Tree, g: int, node: int, params: Params) -> int:
+def gumbel_child(tree: Tree, g: int, node: int, rule: Rule) -> int:
     """Child whose visits lag most behind the improved policy, or NONE for the best untried action."""
     if tree.node[g, node].first_child == NONE:
         return NONE
-    q = completed_q(tree, g, node, params)
+    q = completed_q(tree, g, node, rule)
     untried_weight = math.exp(q.scale * (q.mixed - q.high))
     total = max(0.0, 1.0 - q.tried) * untried_weight
     child = tree.node[g, node].first_child
@@ -111,7 +148,7 @@ def gumbel_child(tree: Tree, g: int, node: int, params: Params) -> int:
 
 
 @inline
-def draw_root_scores(tree: Tree, g: int) -> None:
+def prepare_root(tree: Tree, g: int, rule: Rule) -> None:
     """Gumbel noise plus logit for every legal action of the root."""
     for action in range(tree.policy.shape[2]):
         if tree.policy[g, 0, action] > 0.0:
@@ -124,12 +161,12 @@ def draw_root_scores(tree: Tree, g: int) -> None:
 
 
 @inline
-def considered_actions(tree: Tree, g: int, params: Params) -> int:
+def considered_actions(tree: Tree, g: int, rule: Rule) -> int:
     """Root actions that enter sequential halving."""
     legal = 0
     for action in range(tree.root_policy.shape[1]):
         legal += tree.root_policy[g, action] > 0.0
-    return min(params.considered, legal)
+    return min(rule.considered, legal)
 
 
 @inline
@@ -144,43 +181,43 @@ def halving_visits(tree: Tree, g: int, child: int) -> int:
 
 
 @uncounted_device_function
-def halving_action(tree: Tree, g: int, params: Params) -> int:
+def halving_action(tree: Tree, g: int, rule: Rule) -> int:
     """Root action that sequential halving visits next: the best of those with as many visits as its
     table says.
     """
     simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
-    wanted = params.schedule[tree.game[g].schedule, considered_actions(tree, g, params), simulation]
+    wanted = rule.schedule[tree.game[g].schedule, considered_actions(tree, g, rule), simulation]
     if wanted > 0:
-        return halving_winner(tree, g, wanted, params)
+        return halving_winner(tree, g, wanted, rule)
     best, highest = NONE, -math.inf
     for action in range(tree.policy.shape[2]):
         if tree.policy[g, 0, action] > 0.0 and tree.root_score[g, action] > highest:
             best, highest = action, tree.root_score[g, action]
-    return best if tree.game[g].kept == 0 else better_start(tree, g, best, params)
+    return best if tree.game[g].kept == 0 else better_start(tree, g, best, rule)
 
 
 @uncounted_kernel
-def better_start(tree: Tree, g: int, untried: int, params: Params) -> int:
+def better_start(tree: Tree, g: int, untried: int, rule: Rule) -> int:
     """The better of `untried`, the best root action not tried yet (or NONE), and those of an
     earlier search.
     """
-    tried = halving_winner(tree, g, 0, params)
+    tried = halving_winner(tree, g, 0, rule)
     if untried == NONE or tried == NONE:
         return untried if tried == NONE else tried
-    q = completed_q(tree, g, 0, params)
+    q = completed_q(tree, g, 0, rule)
     gain = tree.root_score[g, tried] + q.scale * child_value(tree, g, root_child(tree, g, tried))
     return tried if gain > tree.root_score[g, untried] + q.scale * q.mixed else untried
 
 
 @uncounted_device_function
-def halving_drops(tree: Tree, g: int, params: Params) -> bool:
+def halving_drops(tree: Tree, g: int, rule: Rule) -> bool:
     """Whether sequential halving is about to leave some of the root actions with most visits
     behind.
     """
     simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
     if tree.game[g].schedule == NONE or simulation < 1:
         return False
-    row = params.schedule[tree.game[g].schedule, considered_actions(tree, g, params)]
+    row = rule.schedule[tree.game[g].schedule, considered_actions(tree, g, rule)]
     wanted = row[simulation]
     if row[simulation - 1] == wanted:  # in the middle of a round: each action gets one visit
         return False
@@ -195,11 +232,11 @@ def halving_drops(tree: Tree, g: int, params: Params) -> bool:
 
 
 @uncounted_device_function
-def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
+def halving_winner(tree: Tree, g: int, wanted: int, rule: Rule) -> int:
     """Root action with the highest noise + logit + sigma(Q) among those tried with `wanted` visits
     in it.
     """
-    q = completed_q(tree, g, 0, params)
+    q = completed_q(tree, g, 0, rule)
     best, highest = NONE, -math.inf
     child = tree.node[g, 0].first_child
     while child != NONE:
@@ -214,11 +251,11 @@ def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
 
 
 @inline
-def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float32]) -> int:
+def root_result(tree: Tree, g: int, policy: NDArray[np.float32], rule: Rule) -> int:
     """Write softmax(logits + sigma(completed Q)) into `policy` `[A]`; returns the action that
     halving left over.
     """
-    q = completed_q(tree, g, 0, params)
+    q = completed_q(tree, g, 0, rule)
     untried_weight = math.exp(q.scale * (q.mixed - q.high))
     for action in range(policy.size):
         policy[action] = tree.root_policy[g, action] * untried_weight
@@ -232,7 +269,7 @@ def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float
         )
         child = tree.node[g, child].sibling
     policy /= policy.sum()
-    return halving_winner(tree, g, most, params)
+    return halving_winner(tree, g, most, rule)
 
 
 @lru_cache(maxsize=64)
@@ -265,148 +302,3 @@ def halving_table(considered: int, budgets: tuple[int, ...]) -> NDArray[np.int32
         for actions in range(considered + 1):
             table[row, actions, :budget] = halving_row(actions, budget)
     return table
-
-
-@uncounted_device_function
-def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
-    """Child with the highest Q + U, or NONE for the best untried action."""
-    visits = tree.node[g, node].visits
-    exploration = params.c_init + math.log((visits + params.c_base + 1.0) / params.c_base)
-    exploration *= math.sqrt(visits)
-    best, highest, tried = NONE, -math.inf, 0.0
-    child = tree.node[g, node].first_child
-    while child != NONE:
-        prior = tree.node[g, child].prior
-        tried += prior
-        score = child_value(tree, g, child) + exploration * prior / (1 + tree.node[g, child].visits)
-        if score > highest:
-            best, highest = child, score
-        child = tree.node[g, child].sibling
-    action = tree.node[g, node].next_action
-    if action != NONE:
-        untried = tree.node[g, node].value_sum / visits - params.fpu_reduction * math.sqrt(tried)
-        if untried + exploration * tree.policy[g, node, action] > highest:
-            return NONE
-    return best
-
-
-@uncounted_kernel
-def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
-    """Mix Dirichlet noise into the priors of the root, weighted by the search's noise scale."""
-    policy = tree.policy[g, 0]
-    share = min(1.0, params.noise_share * tree.game[g].noise)
-    legal = 0
-    for action in range(policy.size):
-        legal += policy[action] > 0.0
-    total = 0.0
-    for action in range(policy.size):
-        if policy[action] > 0.0:
-            total += gamma(mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal)
-    if total == 0.0:  # every draw of a Dirichlet with tiny parameters can vanish
-        return
-    for action in range(policy.size):
-        if policy[action] > 0.0:
-            noise = gamma(
-                mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal
-            )  # as above: no array
-            policy[action] = (1.0 - share) * policy[action] + share * noise / total
-    find_next_action(tree, g, 0)
-
-
-@inline
-def visit_policy(tree: Tree, g: int, policy: NDArray[np.float32]) -> int:
-    """Write each root action's share of the visits into `policy` `[A]`; returns the action visited
-    most.
-    """
-    for action in range(policy.size):
-        policy[action] = 0.0
-    total = tree.node[g, 0].visits - 1
-    best, most = NONE, 0
-    child = tree.node[g, 0].first_child
-    while child != NONE:
-        visits = tree.node[g, child].visits
-        policy[tree.node[g, child].action] = visits / total
-        if visits > most:
-            best, most = tree.node[g, child].action, visits
-        child = tree.node[g, child].sibling
-    return best
-
-
-def compiled_params(config: SearchConfig, *, budgets: tuple[int, ...], swap: bool) -> Params:
-    """The settings of `config`, for searches of `budgets` simulations and games with or without the
-    swap rule.
-
-    A search names its budget by the index in `budgets`, see `schedule` in
-    `hexlit.search.tree.GAME`.
-    """
-    values = vars(config.gumbel) | vars(config.puct) | {"root_batch": config.root_batch}
-    settings = {
-        name: kind(values[name]) for name, kind in get_type_hints(Params).items() if name in values
-    }
-    schedule = halving_table(config.gumbel.considered, budgets)
-    return Params(gumbel=config.algorithm == "gumbel", swap=swap, schedule=schedule, **settings)
-
-
-def with_budget(params: Params, simulations: int) -> Params:
-    """`params` for searches whose one budget is `simulations`."""
-    return params._replace(schedule=halving_table(params.considered, (simulations,)))
-
-
-def plans_ahead(params: Params) -> bool:
-    """Whether the root's visits follow a plan for a known number of simulations."""
-    return params.gumbel
-
-
-@uncounted_device_function
-def choose(tree: Tree, g: int, node: int, params: Params) -> int:
-    """Child of `node` to go to: a child tried before, or a new one for the best action not tried
-    yet.
-    """
-    if not params.gumbel:
-        child = puct_child(tree, g, node, params)
-    elif node != 0 or tree.game[g].schedule == NONE:
-        child = gumbel_child(tree, g, node, params)
-    else:
-        action = halving_action(tree, g, params)
-        if tree.policy[g, 0, action] > 0.0:
-            return add_child(tree, g, 0, action)
-        child = root_child(tree, g, action)
-    if child == NONE:
-        return add_child(tree, g, node, tree.node[g, node].next_action)
-    return child
-
-
-@inline
-def needs_all_values(tree: Tree, g: int, params: Params) -> bool:
-    """Whether the next choice at the root must wait for the values of all waiting leaves."""
-    return bool(params.gumbel and halving_drops(tree, g, params))
-
-
-@inline
-def prepare_root(tree: Tree, g: int, params: Params) -> None:
-    """Store the priors of the root, before any action is tried, and add the noise of the search."""
-    for action in range(tree.policy.shape[2]):
-        tree.root_policy[g, action] = tree.policy[g, 0, action]
-    if params.gumbel:
-        draw_root_scores(tree, g)
-    elif params.noise_share * tree.game[g].noise > 0.0:
-        add_dirichlet_noise(tree, g, params)
-
-
-@inline
-def root_result(tree: Tree, g: int, params: Params, policy: NDArray[np.float32]) -> int:
-    """Write the policy of the search into `policy` `[A]`, in the mover's frame; returns its best
-    action.
-    """
-    return (
-        improved_policy(tree, g, params, policy) if params.gumbel else visit_policy(tree, g, policy)
-    )
-
-
-@inline
-def leaves_draw_to_player(params: Params) -> bool:
-    """Whether a player that explores must draw its move from the policy.
-
-    In sequential halving the noise, scaled by the temperature, has made the draw already.
-    """
-    return not params.gumbel

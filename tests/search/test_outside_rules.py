@@ -1,0 +1,108 @@
+"""Search rules of other packages: found by name, compiled into the kernels, kept on disk by source."""
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import typeof
+
+from hexlit.errors import UsageError
+from hexlit.hex.jit import FOLDER, kernel_folder
+from hexlit.search.config import SearchConfig
+from hexlit.search.rule import compiled_params
+from hexlit.settings import SEARCH_GROUP
+from hexlit.testing.stand_ins import KeyedEvaluator
+from tests.nets.brought_blocks import package
+from tests.search.positions import random_games, search_games
+
+COPIED = """
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hexlit.search.config import PuctConfig, SearchConfig
+from hexlit.search.rules import puct
+from hexlit.search.rules.puct import DRAWS_MOVE, choose, prepare_root, root_result
+
+
+@dataclass
+class Config(SearchConfig):
+    algorithm: str = "copied"
+    copied: PuctConfig = field(default_factory=PuctConfig)
+
+
+class Rule(NamedTuple):
+    c_init: float
+    c_base: float
+    fpu_reduction: float
+    noise_share: float
+    noise_total: float
+
+
+def compiled(settings, budgets):
+    return Rule(**vars(settings))
+"""
+"""The rule of PUCT under another name."""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Path]:
+    """A folder whose modules `copied` and `partial`, and the example of the manual, are rules."""
+    folder = tmp_path / "site"
+    rules = ("copied = copied", "partial = partial", "ucb = ucb")
+    with package(folder, *rules, name="rules", group=SEARCH_GROUP):
+        (folder / "copied.py").write_text(COPIED)
+        (folder / "partial.py").write_text("def choose(tree, g, node, rule):\n    return -1\n")
+        yield folder
+        for name in ("copied", "partial"):
+            sys.modules.pop(name, None)
+
+
+@pytest.mark.usefixtures("site")
+def test_a_rule_from_outside_searches_as_the_same_rule_inside() -> None:
+    games = random_games(seed=3, count=6, sizes=(4,))
+    copied = import_module("copied").Config(simulations=40)
+    inside = search_games(games, SearchConfig("puct", 40), KeyedEvaluator())
+    outside = search_games(games, copied, KeyedEvaluator())
+    for name in ("policy", "action", "value", "visits"):
+        np.testing.assert_array_equal(getattr(outside, name), getattr(inside, name))
+
+
+@pytest.mark.usefixtures("site")
+def test_the_example_of_the_manual_finds_its_visits() -> None:
+    games = random_games(seed=4, count=4, sizes=(5,))
+    config = import_module("ucb").Config(simulations=30)
+    found = search_games(games, config, KeyedEvaluator())
+    assert found.visits.sum(1).tolist() == [30] * len(games)
+    np.testing.assert_allclose(found.policy, found.visits / 30, atol=1e-6)
+
+
+@pytest.mark.usefixtures("site")
+def test_a_configuration_of_another_rule_takes_the_defaults() -> None:
+    params = compiled_params(SearchConfig("ucb"), budgets=(8,), swap=False)
+    assert params.rule == import_module("ucb").Rule(c=0.8)
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("partial", "its module has no Config, Rule, compiled"), ("none", "choose one of")],
+)
+def test_a_rule_that_cannot_be_is_refused_in_one_line(name: str, part: str) -> None:
+    with pytest.raises(UsageError, match=f"search.algorithm={name}.*{part}"):
+        compiled_params(SearchConfig(name), budgets=(8,), swap=False)
+
+
+def test_machine_code_of_a_rule_lies_by_the_state_of_its_sources(site: Path) -> None:
+    """And hexlit's own elsewhere: a package that is gone spoils nothing."""
+    places = []
+    for line in ("", "\nEDITED = True\n"):
+        (site / "copied.py").write_text(COPIED + line)
+        sys.modules.pop("copied", None)
+        rule = compiled_params(import_module("copied").Config(), budgets=(8,), swap=False)
+        places.append(kernel_folder([typeof(rule)]))
+    inside = compiled_params(SearchConfig("puct"), budgets=(8,), swap=False)
+    assert kernel_folder([typeof(inside)]) == FOLDER
+    assert len({*places, FOLDER}) == 3
