@@ -154,7 +154,7 @@ class TreeSearch(Guarded):
         `ply` int16 `[B]` matters only for the swap rule, which White may use at ply 1 (read from
         the stones unless given). `noise` scales the noise at the root; 0 searches for the best
         move. `seed` keys the noise, with the position's index. Raises `UsageError` for positions
-        that cannot be searched, and for an evaluator that answers with NaN or infinity.
+        that cannot be searched, and for an evaluator whose answers are none, see `check_answers`.
         """
         self.place(cells, to_move)
         batch = len(cells)
@@ -257,7 +257,7 @@ class TreeSearch(Guarded):
         """Take in the evaluator's answers and find the next leaves; returns how many of them wait
         in `batch`.
 
-        Raises `UsageError` if the evaluator has answered with NaN or infinity.
+        Raises `UsageError` as `check_answers`.
         """
         arguments = self.roots, self._walk, *self.batch
         rules = self.params, self.geometry
@@ -283,10 +283,12 @@ class TreeSearch(Guarded):
 
 
 def check_answers(tree: Tree) -> None:
-    """Raise `UsageError` if an evaluator has answered one of the searches with NaN or infinity."""
+    """Raise `UsageError` if an evaluator has answered one of the searches with NaN or infinity, or a
+    value outside [-1, 1].
+    """
     if tree.game["faulty"].any():
         raise UsageError(
-            "the network answers with NaN or infinity; a lower optimizer.lr or trainer.gradient_clip helps"
+            "the evaluator answers with NaN or infinity, or with a value outside [-1, 1]"
         )
 
 

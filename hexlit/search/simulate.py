@@ -54,7 +54,7 @@ def expand(
     """Give `leaf` its priors, from the evaluator's row `policy` `[A]`: illegal actions dropped, the
     sum made 1.
 
-    Marks the game as faulty if the answer holds NaN or infinity.
+    Marks the game as faulty if the answer holds NaN or infinity, or the value is outside [-1, 1].
     """
     size = planes.shape[1]
     cells = size * size
@@ -70,7 +70,8 @@ def expand(
         legal = tree.game[g].ply + (0 if leaf == 0 else depth(tree, g, leaf)) == 1
         priors[cells] = at_least(policy[cells], SMALLEST_PRIOR) if legal else np.float32(0.0)
         total += priors[cells]
-    if not abs(total + np.float32(value)) < np.inf:  # false for NaN, too
+    sound = total < np.inf and abs(value) <= 1.0  # false for NaN, too
+    if not sound:
         tree.game[g].faulty = True
         return
     best, highest = NONE, np.float32(0.0)

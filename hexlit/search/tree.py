@@ -84,7 +84,7 @@ GAME = np.dtype(
         ("ply", np.int16),
         # Player to move at the root, +1 or -1.
         ("to_move", np.int8),
-        # The evaluator answered with NaN or infinity; the search has stopped.
+        # The evaluator's answer was no policy or no value; the search has stopped.
         ("faulty", np.bool_),
     ],
     align=True,

@@ -96,5 +96,5 @@ def test_a_kept_answer_that_is_no_number_ends_the_search_as_a_fresh_one_does(bro
     policy, value = np.full((len(planes), 9), 1 / 9, np.float32), np.zeros(len(planes), np.float32)
     (policy if broken == "policy" else value).fill(np.nan)
     remember(search._cache, planes, policy, value)
-    with pytest.raises(UsageError, match="NaN or infinity"):
+    with pytest.raises(UsageError, match="the evaluator answers with NaN"):
         search.run(np.zeros((2, 9), np.int8), np.ones(2, np.int8), UniformEvaluator())
