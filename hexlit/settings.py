@@ -28,6 +28,8 @@ from hexlit.errors import UsageError
 
 WORDS, GROUP, RANGE = "words", "group", "range"
 """Keys of a field's metadata: its words, its group of entry points, its `Interval`."""
+NAMED = ".NAME"
+"""End of a word that stands for the names of a module: `torch.optim.NAME`."""
 NUMBERED = ":N"
 """End of a word that stands for many: `cuda:N` for `cuda:0`, `cuda:1` and so on."""
 SEEDS = "[0, 4294967295]"
@@ -39,6 +41,10 @@ each entry point leads to a `hexlit.commands.tasks.TaskEntry`.
 SEARCH_GROUP = "hexlit.searches"
 """Group of their search rules for `search=NAME`; each entry point leads to a module, see
 `hexlit.search.rules`.
+"""
+OPTIMIZER_GROUP, SCHEDULE_GROUP = "hexlit.optimizers", "hexlit.schedules"
+"""Groups of their optimizers and schedules; each entry point leads to a subclass of
+`torch.optim.Optimizer`, or to a function from the progress of a run to a factor of the rate.
 """
 BLOCK_GROUP = "hexlit.blocks"
 """Group of their residual blocks for `net.block`; each entry point leads to a callable, see
@@ -183,6 +189,9 @@ def fits(value: str, word: str) -> bool:
             re.fullmatch(rf"{re.escape(word.removesuffix(NUMBERED))}:\d+", value, re.ASCII)
             is not None
         )
+    if word.endswith(NAMED) and isinstance(value, str):
+        module, _, name = value.rpartition(".")
+        return module == word.removesuffix(NAMED) and name.isidentifier()
     return value == word
 
 

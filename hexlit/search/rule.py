@@ -19,7 +19,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.jit import IN_KERNELS, inline, uncounted_device_function
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.tree import NONE, Params, Tree, add_child
-from hexlit.settings import SEARCH_GROUP, entry_points_of
+from hexlit.settings import SEARCH_GROUP, check_word, entry_points_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,11 +36,8 @@ def rule_module(name: str) -> Any:
     """
     if name in ALGORITHMS:
         return importlib.import_module(f"hexlit.search.rules.{name}")
-    points = entry_points_of(SEARCH_GROUP)
-    if name not in points.names:
-        known = ", ".join([*ALGORITHMS, *sorted(points.names)])
-        raise UsageError(f"search.algorithm={name}: choose one of {known}")
-    module = points[name].load()
+    check_word("search.algorithm", name, ALGORITHMS, SEARCH_GROUP)
+    module = entry_points_of(SEARCH_GROUP)[name].load()
     missing = [part for part in PARTS if not hasattr(module, part)]
     if missing:
         raise UsageError(f"search.algorithm={name}: its module has no {', '.join(missing)}")

@@ -11,20 +11,29 @@ from pathlib import Path
 from typing import Any
 
 from hexlit.errors import UsageError
-from hexlit.settings import Settings, install, number, one_of
+from hexlit.settings import OPTIMIZER_GROUP, SCHEDULE_GROUP, Settings, install, number, one_of
 from hexlit.tracking.config import WandbConfig as WandbConfig
 
 OPTIMIZERS = ("adamw", "sgd", "adafactor", "adamw_bf16")
+ELEMENTWISE = ("adamw", "sgd", "adamw_bf16")
+"""Those that treat each number alike, so that all parameters may be one tensor."""
+TORCH = "torch.optim.NAME"
 
 
 @dataclass
 class OptimizerConfig(Settings, section="optimizer"):
     """How the weights are updated."""
 
-    name: str = one_of(OPTIMIZERS, "adamw")
+    name: str = one_of((*OPTIMIZERS, TORCH), "adamw", group=OPTIMIZER_GROUP)
     """Optimizer. `adamw`: 8 bytes of state per parameter. `sgd`: with Nesterov momentum, 4 bytes.
     `adamw_bf16`: AdamW with moments in bfloat16, 4 bytes. `adafactor`: steps relative to the
-    parameters, hardly any state.
+    parameters, hardly any state. Others, such as `torch.optim.Muon`, take `arguments`.
+    """
+    arguments: dict[str, Any] = field(default_factory=dict)
+    """Arguments of an optimizer of torch or of another package, next to its rate and weight decay."""
+    parameters: str = one_of(("all", "matrices"), "all")
+    """Parameters that such an optimizer updates. `matrices`: weights and kernels, as Muon wants
+    them; AdamW updates the others at the same rate.
     """
     lr: float = number(2e-3, "(0, inf)")
     """Learning rate at its highest."""
@@ -41,7 +50,7 @@ class OptimizerConfig(Settings, section="optimizer"):
     """
     momentum: float | None = number(None, "[0, 1)")
     """Momentum of sgd; first beta of adamw and adamw_bf16. None: 0.9. adafactor has none."""
-    schedule: str = one_of(("cosine", "constant"), "cosine")
+    schedule: str = one_of(("cosine", "constant"), "cosine", group=SCHEDULE_GROUP)
     """Course of the learning rate: `cosine` falls to `final_lr_share` of `lr` over the run,
     `constant` stays.
     """
@@ -56,9 +65,13 @@ class OptimizerConfig(Settings, section="optimizer"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.momentum is not None and self.name == "adafactor":
+        if self.momentum is not None and self.name not in ELEMENTWISE:
             raise UsageError(
-                f"optimizer.momentum={self.momentum}: optimizer.name=adafactor has no momentum"
+                f"optimizer.momentum={self.momentum}: optimizer.name={self.name} takes none"
+            )
+        if self.name in OPTIMIZERS and (self.arguments or self.parameters != "all"):
+            raise UsageError(
+                f"optimizer.arguments, optimizer.parameters: optimizer.name={self.name} takes none"
             )
 
 

@@ -39,7 +39,7 @@ from hexlit.training.batches import (
 )
 from hexlit.training.budget import progress
 from hexlit.training.checkpoints import save_whole
-from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.config import ELEMENTWISE, OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import (
     FlatParameters,
     RunningAverage,
@@ -277,7 +277,8 @@ class TrainedModule(L.LightningModule):
     def configure_optimizers(self) -> Any:
         """The configured optimizer, its learning rate following the progress of the run."""
         lr = scaled_lr(self.optimizer_config, self.profile.train_batch)
-        self.flat = FlatParameters(self.net, by_parameter=self.optimizer_config.name == "adafactor")
+        name = self.optimizer_config.name
+        self.flat = FlatParameters(self.net, by_parameter=name not in ELEMENTWISE)
         if self.average is not None:
             self.average.follow(self.net, self.flat)
         optimizer = build_optimizer(

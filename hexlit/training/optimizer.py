@@ -1,6 +1,8 @@
 """Optimizers, learning rates and the running average of the weights."""
 
+import inspect
 import math
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from itertools import chain
@@ -10,7 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from hexlit.training.config import OptimizerConfig
+from hexlit.errors import UsageError
+from hexlit.settings import OPTIMIZER_GROUP, SCHEDULE_GROUP, entry_points_of
+from hexlit.training.config import OPTIMIZERS, OptimizerConfig
 
 
 class FlatParameters:
@@ -129,6 +133,8 @@ def build_optimizer(
         {"params": group, "weight_decay": config.weight_decay * (part[0].ndim > 1)}
         for group, part in zip(parameters.groups, parameters.parts, strict=True)
     ]
+    if config.name not in OPTIMIZERS:
+        return _brought_optimizer(config, groups, lr)
     momentum = 0.9 if config.momentum is None else config.momentum
     optimizer: Optimizer
     if config.name == "adamw":
@@ -149,6 +155,96 @@ def build_optimizer(
     return optimizer
 
 
+def _brought_optimizer(
+    config: OptimizerConfig, groups: list[dict[str, Any]], lr: float
+) -> Optimizer:
+    """The optimizer `config.name` of torch or of another package, for `groups` of parameters.
+
+    Raises:
+        UsageError: its class or its arguments do not fit.
+    """
+    kind: Any = optimizer_class(config.name)
+    rest = []
+    if config.parameters == "matrices":
+        rest = [group for group in groups if group["params"][0].ndim <= 1]
+        groups = [group for group in groups if group["params"][0].ndim > 1]
+    try:
+        optimizer: Optimizer = kind(groups, **{"lr": lr, **config.arguments})
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"optimizer.name={config.name}, optimizer.arguments={config.arguments}: {error}"
+        ) from error
+    if not rest:
+        return optimizer
+    return PairedOptimizer(optimizer, torch.optim.AdamW(rest, lr=lr))
+
+
+def optimizer_class(name: str) -> type[Any]:
+    """The class of the optimizer `name`, `torch.optim.NAME` or that of an entry point.
+
+    Raises:
+        UsageError: it is no subclass of `torch.optim.Optimizer`, or its step needs a closure.
+    """
+    if name.startswith("torch.optim."):
+        found = getattr(torch.optim, name.removeprefix("torch.optim."), None)
+    else:
+        found = entry_points_of(OPTIMIZER_GROUP)[name].load()
+    if not (isinstance(found, type) and issubclass(found, Optimizer)):
+        raise UsageError(f"optimizer.name={name}: is no subclass of torch.optim.Optimizer")
+    closure = inspect.signature(found.step).parameters.get("closure")
+    if closure is not None and closure.default is inspect.Parameter.empty:
+        raise UsageError(f"optimizer.name={name}: its step needs a closure")
+    return found
+
+
+class PairedStates(ChainMap[Tensor, Any]):
+    """The states of two optimizers by parameter, each of which is in one of them.
+
+    They are default dictionaries, which would make an entry for every parameter that is asked for.
+    """
+
+    def _home(self, parameter: Tensor) -> Any:
+        return next(states for states in self.maps if parameter in states)
+
+    def __getitem__(self, parameter: Tensor) -> Any:
+        return self._home(parameter)[parameter]
+
+    def __setitem__(self, parameter: Tensor, state: Any) -> None:
+        self._home(parameter)[parameter] = state
+
+
+class PairedOptimizer(Optimizer):
+    """Two optimizers of different parameters as one."""
+
+    def __init__(self, first: Optimizer, second: Optimizer) -> None:
+        """The groups stay those of `first` and `second`: a schedule reaches both."""
+        super().__init__([*first.param_groups, *second.param_groups], {})
+        self._pair = first, second
+        self._join_states()
+
+    def _join_states(self) -> None:
+        first, second = self._pair
+        self.state = PairedStates(first.state, second.state)  # type: ignore[assignment]
+
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        """A step of both; `closure` computes the loss and the gradients again."""
+        loss = None if closure is None else torch.enable_grad()(closure)()
+        for optimizer in self._pair:
+            optimizer.step()
+        return loss
+
+    def state_dict(self) -> dict[str, Any]:
+        """The states of both."""
+        return {"pair": [optimizer.state_dict() for optimizer in self._pair]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from the states of both."""
+        for optimizer, state in zip(self._pair, state_dict["pair"], strict=True):
+            optimizer.load_state_dict(state)
+        self.param_groups = [*self._pair[0].param_groups, *self._pair[1].param_groups]
+        self._join_states()
+
+
 def scaled_lr(config: OptimizerConfig, batch: int) -> float:
     """The learning rate for `batch` examples a step, as `optimizer.lr_scaling` says."""
     ratio = batch / config.lr_batch
@@ -166,15 +262,28 @@ def learning_rate_factor(
     config: OptimizerConfig, progress: Callable[[], float]
 ) -> Callable[[int], float]:
     """Factor on `lr` at a step, for `LambdaLR`; `progress` gives the progress of the run, 0 to 1."""
+    course = _course(config)
 
     def factor(step: int) -> float:
         warmup = min(1.0, (step + 1) / (config.warmup_steps + 1))
-        if config.schedule == "constant":
-            return warmup
-        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress() / config.decay_share)))
-        return warmup * (config.final_lr_share + (1 - config.final_lr_share) * cosine)
+        return warmup if course is None else warmup * float(course(progress()))
 
     return factor
+
+
+def _course(config: OptimizerConfig) -> Callable[[float], float] | None:
+    """The schedule of `config`, from the progress of the run to a factor; None: it stays 1."""
+
+    def cosine(progress: float) -> float:
+        angle = math.pi * min(1.0, progress / config.decay_share)
+        return config.final_lr_share + (1 - config.final_lr_share) * 0.5 * (1 + math.cos(angle))
+
+    if config.schedule == "constant":
+        return None
+    if config.schedule == "cosine":
+        return cosine
+    course: Callable[[float], float] = entry_points_of(SCHEDULE_GROUP)[config.schedule].load()
+    return course
 
 
 class AdamWBf16(Optimizer):
