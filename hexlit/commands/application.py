@@ -19,7 +19,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pkgutil import resolve_name
 from typing import Any, TypeVar, cast
@@ -40,8 +40,6 @@ from hexlit.commands.run_folder import Refused
 from hexlit.commands.typed_words import as_typed, can_be_read, near_keys
 from hexlit.errors import UsageError, error_of_foreign_code
 from hexlit.interruption import is_interruption
-from hexlit.search.config import ALGORITHMS
-from hexlit.settings import SEARCH_GROUP, entry_points_of
 
 Schema = TypeVar("Schema")
 Arguments = list[str]
@@ -61,18 +59,6 @@ def register_schema(name: str, schema: type[Any]) -> None:
     the first entry in the defaults of a YAML.
     """
     ConfigStore.instance().store(name=f"{name}_schema", node=schema, provider="hexlit")
-
-
-def register_searches(words: Sequence[str]) -> None:
-    """Make the search rule of another package that `search=NAME` names in `words` known to Hydra."""
-    for word in words:
-        name = word.removeprefix("search=")
-        if name == word or name in ALGORITHMS or name not in entry_points_of(SEARCH_GROUP).names:
-            continue
-        from hexlit.search.rule import rule_module
-
-        config = rule_module(name).Config
-        ConfigStore.instance().store(group="search", name=name, node=config, provider="hexlit")
 
 
 def command(
@@ -195,7 +181,7 @@ def run(
         _, overrides = composing.flags_and_overrides(arguments)
         # Argparse wants them in one piece.
         flags = [word for word in arguments if word not in overrides]
-        register_searches(overrides)
+        composing.register_searches(overrides)
         arguments = [*flags, *map(as_typed, overrides)]
         # Hydra raises errors then, instead of printing them and leaving.
         with (

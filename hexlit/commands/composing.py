@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hydra import compose, initialize_config_module
+from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
@@ -19,6 +20,8 @@ from omegaconf import DictConfig
 
 from hexlit.commands.typed_words import as_typed
 from hexlit.errors import UsageError
+from hexlit.search.config import ALGORITHMS
+from hexlit.settings import SEARCH_GROUP, entry_points_of
 from hexlit.tuning.space import quoted
 
 CONFIG_PACKAGE = "hexlit.conf"
@@ -105,6 +108,18 @@ def flags_and_overrides(argv: Sequence[str]) -> tuple[Namespace, list[str]]:
 
 def _refuse(message: str) -> NoReturn:
     raise UsageError(message)
+
+
+def register_searches(words: Sequence[str]) -> None:
+    """Make the search rule of another package that `search=NAME` names in `words` known to Hydra."""
+    for word in words:
+        name = word.removeprefix("search=")
+        if name == word or name in ALGORITHMS or name not in entry_points_of(SEARCH_GROUP).names:
+            continue
+        from hexlit.search.rule import rule_module
+
+        config = rule_module(name).Config
+        ConfigStore.instance().store(group="search", name=name, node=config, provider="hexlit")
 
 
 def is_sweep(word: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hexlit.commands.manual.contents import Contents, contents_of
 from hexlit.commands.manual.page import ALL, HELP, short_name, shown
-from hexlit.settings import NUMBERED, entry_points_of
+from hexlit.settings import NAMED, NUMBERED, entry_points_of
 
 ACTION = "action"
 """A setting of this name is the first word of its command: `hexlit games import`."""
@@ -69,7 +69,7 @@ def _values(contents: Contents, key: str, value: str) -> list[str]:
         return [f"[{word}]" for word in setting.choices]
     choices = ("true", "false") if setting.type.startswith("bool") else setting.choices
     if choices:
-        names = [word for word in choices if not word.endswith(NUMBERED)]
+        names = [word for word in choices if not word.endswith((NUMBERED, NAMED))]
         names += sorted(entry_points_of(setting.group).names) if setting.group else []
         return [*names, "null"] if "None" in setting.type else names
     files = _files(value) if setting.type.startswith(("str", "Any")) else []

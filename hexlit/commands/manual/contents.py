@@ -24,6 +24,7 @@ from hexlit.commands.composing import (
     hydra_initialized,
     is_for_train,
     is_sweep,
+    register_searches,
     search_path,
 )
 from hexlit.reporting.run_files import flat
@@ -136,6 +137,7 @@ def contents_of(command: str, arguments: Sequence[str] = (), *, lenient: bool = 
         tasks.register(overrides)
     if command == "train" and not any(word.startswith("hydra/sweeper=") for word in overrides):
         overrides.append("hydra/sweeper=optuna")  # its settings are a section like any other
+    register_searches(overrides)
     settings: dict[str, Setting] = {}
     sections: dict[str, str] = {}
     with hydra_initialized():
