@@ -13,7 +13,7 @@ from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import lightning as L
 import torch
@@ -22,9 +22,10 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from hexlit.accelerate.collectives import all_gather, all_reduce
 from hexlit.accelerate.compiling import autocast, compile_for_training, unchanged
+from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.events import async_item
 from hexlit.accelerate.memory import is_out_of_memory, release
-from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.threads import fastest_step, torch_threads, ways_of_step, worth_measuring
 from hexlit.errors import UsageError
@@ -38,7 +39,7 @@ from hexlit.training.batches import (
     whole_size,
 )
 from hexlit.training.budget import progress
-from hexlit.training.checkpoints import save_whole
+from hexlit.training.checkpoints import read_checkpoint, save_whole
 from hexlit.training.config import ELEMENTWISE, OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import (
     FlatParameters,
@@ -52,6 +53,13 @@ from hexlit.training.usage import StepClock
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+
+class Learning(NamedTuple):
+    """How the weights of a module are learned."""
+
+    optimizer: OptimizerConfig
+    trainer: TrainerConfig
 
 
 class TrainedModule(L.LightningModule):
@@ -123,6 +131,41 @@ class TrainedModule(L.LightningModule):
         self.whole = 0
 
     dynamic_shapes = False
+
+    @classmethod
+    def from_hyperparameters(
+        cls, settings: Mapping[str, Any], learning: Learning, profile: DeviceProfile
+    ) -> Self:
+        """A fresh module with the hyperparameters `settings` of a checkpoint, and those of
+        `learning`.
+        """
+        raise NotImplementedError(f"{cls.__name__} is not made from a checkpoint alone")
+
+    @classmethod
+    def load_from_checkpoint(  # type: ignore[override]  # the shape is all in the checkpoint
+        cls, checkpoint_path: str | Path, map_location: Any = None, *, strict: bool = True
+    ) -> Self:
+        """The module of a checkpoint with its weights, as Lightning's function of this name; it can
+        be trained on.
+
+        Raises:
+            UsageError: the file is damaged, or no checkpoint of such a module.
+        """
+        saved = read_checkpoint(Path(checkpoint_path))
+        try:
+            settings = dict(saved["hyper_parameters"])
+            learning = dict(settings.pop("learning"))
+            trainer = TrainerConfig(ema_decay=learning.pop("ema_decay"))
+            hardware = AcceleratorConfig(train_batch=learning.pop("train_batch"))
+            optimizer = OptimizerConfig(**learning)
+            profile = build_profile(hardware)
+            module = cls.from_hyperparameters(settings, Learning(optimizer, trainer), profile)
+            module.load_state_dict(saved["state_dict"], strict=strict)
+        except (KeyError, TypeError, RuntimeError) as error:
+            raise UsageError(
+                f"{checkpoint_path}: no checkpoint of a {cls.__name__} ({error})"
+            ) from error
+        return module if map_location is None else module.to(map_location)
 
     @abstractmethod
     def output(self, batch: Any) -> Any:

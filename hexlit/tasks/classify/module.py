@@ -3,9 +3,10 @@
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import lightning as L
 import numpy as np
@@ -31,6 +32,7 @@ from hexlit.tasks.classify.data import (
 from hexlit.tasks.supervised import SupervisedModule, check_unchanged
 from hexlit.tasks.tables import SPLITS, first_line
 from hexlit.training.batches import whole_size
+from hexlit.training.module import Learning
 
 Probabilities = NDArray[np.floating[Any]]
 Counts = NDArray[np.int64]
@@ -363,6 +365,19 @@ class ClassifyModule(SupervisedModule):
         self.tokens = tokens
         self.filled = self.fixed = 0
         self._judged: list[tuple[Tensor, Tensor]] = []
+
+    @classmethod
+    def from_hyperparameters(
+        cls, settings: Mapping[str, Any], learning: Learning, profile: DeviceProfile
+    ) -> Self:
+        config = ClassifyTrainConfig(
+            net=TextNetConfig(**settings["net"]),
+            data=TextDataConfig(text=settings["column"]),
+            **learning._asdict(),
+        )
+        tokens, classes = TextTokens(**settings["tokens"]), list(settings["classes"])
+        net = net_of(config.net, tokens, len(classes), settings["encoder"])
+        return cls(net, config, tokens, classes, profile)
 
     def losses(self, output: Tensor, batch: TextBatch) -> dict[str, Tensor]:
         return {"loss": functional.cross_entropy(output.float(), batch.label)}

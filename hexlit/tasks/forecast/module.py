@@ -1,10 +1,10 @@
 """Networks that forecast, their errors in units, and Lightning's modules of data and learning."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import lightning as L
 import numpy as np
@@ -32,6 +32,7 @@ from hexlit.tasks.forecast.data import (
 )
 from hexlit.tasks.supervised import SupervisedModule, check_unchanged
 from hexlit.tasks.tables import SPLITS
+from hexlit.training.module import Learning
 
 NAIVE = ("persistence", "seasonal")
 """Naive forecasts; see `naive_forecasts`."""
@@ -329,6 +330,15 @@ class ForecastModule(SupervisedModule):
         self.spec = spec
         self.loss = LOSSES[config.loss]
         self._judged: list[tuple[Tensor, ...]] = []
+
+    @classmethod
+    def from_hyperparameters(
+        cls, settings: Mapping[str, Any], learning: Learning, profile: DeviceProfile
+    ) -> Self:
+        config = ForecastTrainConfig(
+            net=ForecastNetConfig(**settings["net"]), loss=settings["loss"], **learning._asdict()
+        )
+        return cls(config, WindowSpec(**settings["spec"]), profile)
 
     def losses(self, output: Tensor, batch: ForecastBatch) -> dict[str, Tensor]:
         return {"loss": self.loss(output.float(), batch.target)}

@@ -1,6 +1,8 @@
 """The policy/value network as a LightningModule: learning from a searched position."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -11,9 +13,10 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
+from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, NetOutput, build_net, masked_logits
 from hexlit.tasks.hex.config import HexTrainConfig
-from hexlit.training.module import TrainedModule
+from hexlit.training.module import Learning, TrainedModule
 
 COMPARABLE_POLICY_WEIGHT = 0.14
 COMPARABLE_VALUE_WEIGHT = 0.86
@@ -41,7 +44,13 @@ class HexModule(TrainedModule):
 
     def __init__(self, config: HexTrainConfig, profile: DeviceProfile) -> None:
         """A fresh network; the losses are added with the weights of `config`."""
-        facts = {"net": asdict(config.net), "size": config.board, "swap": config.swap}
+        facts = {
+            "net": asdict(config.net),
+            "size": config.board,
+            "swap": config.swap,
+            "policy_weight": config.policy_weight,
+            "value_weight": config.value_weight,
+        }
         super().__init__(build_net(config.net), config.optimizer, config.trainer, profile, facts)
         self.net.checkpointing = profile.config.checkpoint_gradients
         self.kernels = ("torch", "winograd")
@@ -50,6 +59,20 @@ class HexModule(TrainedModule):
         self.policy_weight = config.policy_weight
         self.value_weight = config.value_weight
         self._judged: list[tuple[Tensor, Tensor]] = []
+
+    @classmethod
+    def from_hyperparameters(
+        cls, settings: Mapping[str, Any], learning: Learning, profile: DeviceProfile
+    ) -> Self:
+        config = HexTrainConfig(
+            board=settings["size"],
+            swap=settings["swap"],
+            policy_weight=settings["policy_weight"],
+            value_weight=settings["value_weight"],
+            net=NetConfig(**settings["net"]),
+            **learning._asdict(),
+        )
+        return cls(config, profile)
 
     def begin_with(self, net: HexNet) -> None:
         """Take the weights of `net`; board, swap rule, optimizer and schedule stay this module's

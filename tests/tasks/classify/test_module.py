@@ -104,6 +104,8 @@ def test_a_checkpoint_gives_the_same_answers_and_needs_nothing_else(
     trainer.fit(module, data)
     trainer.save_checkpoint(tmp_path / "last.ckpt")
     loaded = load_classifier(tmp_path / "last.ckpt")
+    again = ClassifyModule.load_from_checkpoint(tmp_path / "last.ckpt")
+    assert again.tokens == loaded.tokens
     assert (loaded.tokens, loaded.classes, loaded.column) == (
         tokens,
         ["fruit", "stars", "tools"],
@@ -139,6 +141,8 @@ def test_an_encoder_from_a_folder_is_fine_tuned_and_comes_back_from_the_checkpoi
     expected = probabilities_of(net, data.in_order("test"), 18)
     shutil.rmtree(folder)
     loaded = load_classifier(tmp_path / "last.ckpt")
+    again = ClassifyModule.load_from_checkpoint(tmp_path / "last.ckpt")
+    assert again.tokens == loaded.tokens
     assert loaded.tokens == tokens
     np.testing.assert_allclose(
         probabilities_of(loaded.net, data.in_order("test"), 18), expected, atol=1e-6

@@ -218,3 +218,5 @@ def test_a_checkpoint_gives_the_same_forecasts_without_pickle(
         net, spec = load_forecaster(named)
         assert spec == data.spec
         assert torch.equal(forecast_batch(net, batch), expected)
+    again = ForecastModule.load_from_checkpoint(named)
+    assert torch.equal(forecast_batch(again.net_in_use, batch), expected)  # type: ignore[arg-type]

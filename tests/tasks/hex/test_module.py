@@ -183,6 +183,24 @@ def test_dropout_draws_depend_on_seed_and_epoch_only() -> None:
     assert draws([2, 3]) == uninterrupted[2:]
 
 
+def test_lightning_loads_a_checkpoint_which_trains_on(tmp_path: Path) -> None:
+    """Its own function of that name: settings and weights, the average included."""
+    batches = [make_batch(seed=seed) for seed in range(3)]
+    module = make_module(
+        optimizer=OptimizerConfig(lr=0.01), trainer=TrainerConfig(ema_decay=0.9), value_weight=0.25
+    )
+    fit(module, batches).save_checkpoint(tmp_path / "net.ckpt")
+    loaded = HexModule.load_from_checkpoint(tmp_path / "net.ckpt")
+    assert loaded.hparams == module.hparams
+    assert loaded.state_dict().keys() == module.state_dict().keys()
+    for name, tensor in module.state_dict().items():
+        assert torch.equal(loaded.state_dict()[name], tensor), name
+    fit(loaded, batches)
+    (tmp_path / "odd.ckpt").write_bytes(b"odd")
+    with pytest.raises(UsageError, match="odd.ckpt"):
+        HexModule.load_from_checkpoint(tmp_path / "odd.ckpt")
+
+
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_checkpoint_gives_the_same_network_without_pickle(swap: bool, tmp_path: Path) -> None:
     net = NetConfig(
