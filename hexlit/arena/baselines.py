@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.players import Player
-from hexlit.hex.board import GameBoard
 from hexlit.hex.engine import empty_stones, place_all, winning_cells
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.geometry import WHITE, geometry
@@ -91,7 +90,7 @@ class SolverPlayer(Player):
         if node_limit is None and size > _PERFECT:
             node_limit = 100_000
         check_numbers("[0, inf)", seed=seed)
-        self._given_up: set[bytes] = set()  # positions
+        self._warned = False
         self.node_limit = node_limit
         self.seed = seed
         self._solver = ExactSolver(size, rows)
@@ -123,18 +122,6 @@ class SolverPlayer(Player):
             moves[rest] = self._otherwise.reply(cells[rest])
         return moves
 
-    def unsolved_moves(self, board: GameBoard, colour: int) -> int:
-        """See `Player`."""
-        count = 0
-        if not self._given_up:
-            return count
-        replayed = GameBoard(board.size, swap=board.swap)
-        for move in board.moves:
-            if replayed.to_move == colour and replayed.cells.tobytes() in self._given_up:
-                count += 1
-            replayed.play(move)
-        return count
-
     def _winning_moves(
         self, cells: NDArray[np.int8], to_move: NDArray[np.int8]
     ) -> NDArray[np.int16]:
@@ -156,11 +143,11 @@ class SolverPlayer(Player):
         try:
             move = self._solver.winning_move(cells, to_move, self.node_limit)
         except UnsolvedError:
-            if not self._given_up:
+            if not self._warned:
                 _log.warning(
                     "the solver gives up after %d nodes: two-distance moves instead",
                     self.node_limit,
                 )
-            self._given_up.add(cells.tobytes())
+                self._warned = True
             return _UNSOLVED
         return _LOST if move is None else move

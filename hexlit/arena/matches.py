@@ -38,8 +38,6 @@ PLAYOUTS = 256
 ENUMERATED = 2
 """Openings of up to this many plies are drawn without replacement from all there are."""
 
-_UNSOLVED = " unsolved"  # end of such a note
-
 Opening = tuple[int, ...]
 """Given cells at the start of a game, Black's first."""
 
@@ -68,17 +66,12 @@ class ArenaGame:
     ending: Ending
     """Connected, resigned or forfeited."""
     note: str = ""
-    """Why a game was forfeited; or in how many moves a perfect player found no proof."""
+    """Why a game was forfeited."""
 
     @property
     def won_by(self) -> str:
         """Name of the winner."""
         return self.black if self.winner > 0 else self.white
-
-    @property
-    def unsolved(self) -> int:
-        """Moves in which a perfect player found no proof."""
-        return int(self.note.removesuffix(_UNSOLVED)) if self.note.endswith(_UNSOLVED) else 0
 
 
 Pair = tuple[ArenaGame, ArenaGame]
@@ -114,19 +107,13 @@ def play_games(
             boards.append(GameBoard(size, swap=swap, moves=opening))
             side_of.append(side)
     running = list(range(len(boards)))
-    first, second = (both[0], 1), (both[1], -1)
-    players = (first, second)
 
     def ended(row: int, winner: int, ending: Ending, note: str = "") -> tuple[int, ArenaGame]:
         running.remove(row)
-        unsolved = sum(
-            player.unsolved_moves(boards[row], turn * side_of[row]) for player, turn in players
-        )
-        note = note or (f"{unsolved}{_UNSOLVED}" if unsolved else "")
         return row, ArenaGame(0, "", "", len(openings[0]), boards[row].moves, winner, ending, note)
 
-    black_first = (first, second) if sides[0] > 0 else (second, first)
-    for player, turn in black_first:
+    for turn in (sides[0], -sides[0]):  # Black's player begins
+        player = both[0] if turn > 0 else both[1]
         try:
             player.begin(size, swap=swap)
         except Forfeit as forfeit:

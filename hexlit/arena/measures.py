@@ -160,7 +160,7 @@ def measure_perfect(
     )
     players = []
     for row in (asdict(perfect_rating), *rows):
-        players.append({**row, "score": row["wins"] / row["games"], "played": None})
+        players.append({**row, "score": row["wins"] / row["games"]})
     return {"anchor": PERFECT, "players": players, "forfeits": []}
 
 

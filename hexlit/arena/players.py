@@ -58,12 +58,6 @@ class Player:
     def close(self) -> None:
         """Give back what the player holds; no game follows."""
 
-    def unsolved_moves(self, board: GameBoard, colour: int) -> int:
-        """Number of moves of `colour` in a finished
-        game for which a perfect player found no proof.
-        """
-        return 0
-
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """Moves int16 `[B]` for undecided positions int8
         `[B, size*size]` with `to_move` int8 `[B]` (+1, -1).

@@ -1,8 +1,5 @@
-"""A tournament: its pairings and games, played,
-checked for repetitions and kept on disk; its standings; and SGF.
-"""
+"""A tournament: its pairings and games, played and kept on disk; its standings; and SGF."""
 
-import contextlib
 import csv
 import io
 import os
@@ -12,17 +9,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from hexlit.arena.matches import (
-    ArenaGame,
-    Block,
-    MatchWorker,
-    Opening,
-    Pair,
-    position_key,
-    stones_of,
-    turned,
-)
-from hexlit.arena.ratings import PairCounts, Rating, Sprt, rate
+from hexlit.arena.matches import ArenaGame, Block, MatchWorker, Opening, Pair
+from hexlit.arena.ratings import PairCounts, Sprt, rate
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.geometry import BLACK, WHITE
@@ -32,10 +20,6 @@ from hexlit.hex.records.game import SWAP_PIECES, RecordedGame, RecordedMove
 from hexlit.hex.records.sgf import write_sgf
 
 COLUMNS = ("pair", "black", "white", "winner", "ending", "opening", "plies", "moves", "note")
-REPEATED = ("pair", "first", "second", "games")
-"""Columns of the file of repeated pairs: number of the opening,
-both players, and how many of the games are known.
-"""
 WINNERS = {"black": 1, "white": -1}
 
 
@@ -44,9 +28,6 @@ class GameLog:
 
     Attributes:
         pairs: by the names of the first and the second player, then by the number of the opening.
-        repeated: pairs that were dropped, in the same way: how many of their games had been played
-            before. They stand in a separate file, so that a resumed match does not play them
-            again.
     """
 
     def __init__(self, path: Path, size: int) -> None:
@@ -61,10 +42,7 @@ class GameLog:
         self.path = path
         self.size = size
         self.pairs: dict[tuple[str, str], dict[int, Pair]] = {}
-        self.repeated: dict[tuple[str, str], dict[int, int]] = {}
-        self._repeated_path = path.with_suffix(".repeated.csv")
-        self._read_repeated()
-        rows, torn = _whole_rows(path, COLUMNS)
+        rows, torn = _whole_rows(path)
         games = [self._read(row, number) for number, row in enumerate(rows[1:], start=2)]
         for pair in zip(games[0::2], games[1::2], strict=False):
             self._keep(pair)
@@ -78,36 +56,17 @@ class GameLog:
     def append(self, pair: Pair) -> None:
         """Keep `pair`; it is on disk when this returns."""
         self._keep(pair)
-        _append(self.path, self._rows(pair))
+        with self.path.open("a", encoding="utf-8", newline="") as file:
+            file.write(_as_text(self._rows(pair)))
+            file.flush()
+            os.fsync(file.fileno())
 
-    def drop(self, pair: Pair, games: int) -> None:
-        """Remember that `games` of `pair` had been played before;
-        it is on disk when this returns.
-        """
-        game = pair[0]
-        known = self.repeated.setdefault((game.black, game.white), {})
-        known[game.pair] = games
-        row = (game.pair, game.black, game.white, games)
-        rows = [row] if self._repeated_path.exists() else [REPEATED, row]
-        _append(self._repeated_path, rows)
-
-    def counts(self, first: str, second: str, *, forfeited: bool = True) -> PairCounts:
-        """Numbers of pairs with none, one and both games won by `first`;
-        pairs with a forfeit only if `forfeited`.
-        """
-        none, one, both = 0, 0, 0
+    def counts(self, first: str, second: str) -> PairCounts:
+        """Numbers of pairs with none, one and both games won by `first`."""
+        wins = []
         for pair in self.pairs.get((first, second), {}).values():
-            has_forfeit = any(game.ending is Ending.FORFEITED for game in pair)
-            if has_forfeit and not forfeited:
-                continue
-            wins = sum(game.won_by == first for game in pair)
-            if wins == 0:
-                none += 1
-            elif wins == 1:
-                one += 1
-            else:
-                both += 1
-        return none, one, both
+            wins.append(sum(game.won_by == first for game in pair))
+        return wins.count(0), wins.count(1), wins.count(2)
 
     @property
     def games(self) -> list[ArenaGame]:
@@ -120,20 +79,6 @@ class GameLog:
 
     def _keep(self, pair: Pair) -> None:
         self.pairs.setdefault((pair[0].black, pair[0].white), {})[pair[0].pair] = pair
-
-    def _read_repeated(self) -> None:
-        """Read the repeated pairs; a torn row is dropped, from the file too."""
-        rows, torn = _whole_rows(self._repeated_path, REPEATED)
-        for line, row in enumerate(rows[1:], start=2):
-            try:
-                number, first, second, games = row
-                self.repeated.setdefault((first, second), {})[int(number)] = int(games)
-            except ValueError as error:
-                raise UsageError(
-                    f"{self._repeated_path}, line {line}: not a repeated pair of a match"
-                ) from error
-        if torn or (not rows and self._repeated_path.exists()):
-            write_text_atomic(self._repeated_path, _as_text([REPEATED, *rows[1:]]))
 
     def _rows(self, pair: Pair) -> list[Sequence[object]]:
         rows: list[Sequence[object]] = []
@@ -165,8 +110,8 @@ class GameLog:
             ) from error
 
 
-def _whole_rows(path: Path, columns: Sequence[str]) -> tuple[list[list[str]], bool]:
-    """The rows of a table that a kill may have torn, and whether it did; no rows without a file.
+def _whole_rows(path: Path) -> tuple[list[list[str]], bool]:
+    """The rows of a file that a kill may have torn, and whether it did; no rows without a file.
 
     Raises:
         UsageError: the file holds something else.
@@ -176,19 +121,11 @@ def _whole_rows(path: Path, columns: Sequence[str]) -> tuple[list[list[str]], bo
         rows = list(csv.reader(io.StringIO(whole.decode("utf-8", errors="replace"), newline="")))
     except csv.Error as error:
         raise UsageError(f"{path}: not the games of a match ({error})") from error
-    if rows and rows[0] != list(columns):
+    if rows and rows[0] != list(COLUMNS):
         raise UsageError(
-            f"{path}: not the games of a match (its columns are not {', '.join(columns)})"
+            f"{path}: not the games of a match (its columns are not {', '.join(COLUMNS)})"
         )
     return rows, bool(torn)
-
-
-def _append(path: Path, rows: Sequence[Sequence[object]]) -> None:
-    """Append `rows`; they are on disk when this returns."""
-    with path.open("a", encoding="utf-8", newline="") as file:
-        file.write(_as_text(rows))
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _as_text(rows: Sequence[Sequence[object]]) -> str:
@@ -246,17 +183,6 @@ class Tournament:
     def __post_init__(self) -> None:
         names = [contestant.name for contestant in self.worker.contestants]
         self.pairings = pairings(names, self.mode)
-        self._seen = {_key(game, self.log.size) for game in self.log.games}
-
-    @property
-    def repeated(self) -> int:
-        """Games that were dropped with the other one of their pair,
-        as the same players had played them before.
-        """
-        count = 0
-        for pairing in self.pairings:
-            count += sum(self.log.repeated.get(pairing, {}).values())
-        return count
 
     @property
     def games(self) -> int:
@@ -267,14 +193,8 @@ class Tournament:
         """Play to the end; `played` gets each new pair once it is kept."""
         for block in self._blocks():
             for pair in self.worker.play(block):
-                keys = {_key(game, self.log.size) for game in pair}
-                known = len(keys & self._seen)
-                if known:
-                    self.log.drop(pair, known)
-                else:
-                    self.log.append(pair)
-                    played(pair)
-                self._seen |= keys
+                self.log.append(pair)
+                played(pair)
 
     def _blocks(self) -> Iterator[Block]:
         """The missing games as blocks."""
@@ -294,19 +214,8 @@ class Tournament:
 
     def _missing(self, pairing: tuple[str, str], numbers: Iterable[int]) -> Block:
         played = self.log.pairs.get(pairing, {})
-        repeated = self.log.repeated.get(pairing, {})
-        known = {*played, *repeated}
-        missing = {number: self.openings[number] for number in numbers if number not in known}
+        missing = {number: self.openings[number] for number in numbers if number not in played}
         return Block(*pairing, missing)
-
-
-def _key(game: ArenaGame, size: int) -> tuple[Any, ...]:
-    """A key shared by two games of the same players if they are equal, or turned by 180 degrees."""
-    plies = game.opening
-    opening = position_key(game.moves[:plies], size)
-    ways = (game.moves, turned(game.moves, size))
-    continuations = [way[plies:] for way in ways if stones_of(way[:plies]) == opening]
-    return game.black, game.white, opening, min(continuations)
 
 
 def standings(
@@ -314,12 +223,10 @@ def standings(
 ) -> dict[str, Any]:
     """The standings from the games so far; `seed` is that of the ratings' intervals.
 
-    `players` lists, best first, `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score` and
-    `played`. The last holds the same of the pairs without a forfeit, None if all have one or
-    nothing was forfeited. `cross` holds `games` and `wins` by player and opponent. Counts are
-    `games`, `pairs`, `split_pairs` (one game won by each player), `black_wins`, `swaps`, `unsolved`
-    (see `ArenaGame`), `resignations` and `forfeits`. `sprt` is None without a test. Players are
-    rated once all of them have played.
+    `players` lists, best first, `name`, `elo`, `low`, `high`, `bound`, `games`, `wins` and `score`.
+    `cross` holds `games` and `wins` by player and opponent. Counts are `games`, `pairs`,
+    `split_pairs` (one game won by each player), `black_wins`, `swaps`, `resignations` and
+    `forfeits`. `sprt` is None without a test. Players are rated once all of them have played.
     """
     log = tournament.log
     pairings = tournament.pairings
@@ -330,18 +237,10 @@ def standings(
         if sum(counts):
             playing.update(pairing)
     games = log.games
-    forfeits = [game for game in games if game.ending is Ending.FORFEITED]
-    ratings = []
+    players = []
     if len(playing) == len(names):
-        ratings = rate(names, results, anchor, seed=seed)
-    played = {}
-    if forfeits:
-        sound = {pairing: log.counts(*pairing, forfeited=False) for pairing in pairings}
-        # Without the forfeited games some players cannot be compared.
-        with contextlib.suppress(ValueError):
-            for rating in rate(names, sound, anchor, seed=seed):
-                played[rating.name] = _row(rating)
-    players = [{**_row(rating), "played": played.get(rating.name)} for rating in ratings]
+        for rating in rate(names, results, anchor, seed=seed):
+            players.append({**asdict(rating), "score": rating.wins / rating.games})
     return {
         "anchor": anchor,
         "players": sorted(players, key=lambda player: -player["elo"]),
@@ -351,9 +250,8 @@ def standings(
         "split_pairs": sum(counts[1] for counts in results.values()),
         "black_wins": sum(game.winner > 0 for game in games),
         "swaps": sum(log.size**2 in game.moves for game in games),
-        "unsolved": sum(game.unsolved for game in games),
         "resignations": sum(game.ending is Ending.RESIGNED for game in games),
-        "forfeits": [_forfeit(game) for game in forfeits],
+        "forfeits": [_forfeit(game) for game in games if game.ending is Ending.FORFEITED],
         "sprt": None if sprt is None else _tested(sprt, pairings[0], log),
     }
 
@@ -379,10 +277,6 @@ def _forfeit(game: ArenaGame) -> dict[str, Any]:
         "pair": game.pair,
         "note": game.note,
     }
-
-
-def _row(rating: Rating) -> dict[str, Any]:
-    return {**asdict(rating), "score": rating.wins / rating.games}
 
 
 def _tested(sprt: Sprt, pairing: tuple[str, str], log: GameLog) -> dict[str, Any]:

@@ -51,10 +51,6 @@ class MatchConfig(Settings):
     """Folder of an interrupted match to continue."""
     json: bool = False
     """Whether to print the content of `match.json` instead of tables."""
-    boards: int = number(0, "[0, inf)")
-    """Number of games whose last position is drawn at the end:
-    the longest ones of the closest two players.
-    """
     report: bool = True
     """Whether to write `report.html` at the end of the match."""
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)

@@ -25,7 +25,7 @@ from hexlit.commands.command_line import as_json, track
 from hexlit.commands.composing import Composed
 from hexlit.commands.kernels import player_kernels
 from hexlit.commands.player_factory import PlayerFactory
-from hexlit.commands.report_files import games_of, write_beside
+from hexlit.commands.report_files import write_beside
 from hexlit.commands.run_folder import resumable, settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
@@ -108,7 +108,6 @@ def play(
             "balanced": openings.balanced,
         },
         "specs": {spec.label: asdict(spec) for spec in specs},
-        "repeated": tournament.repeated,
         **standings(tournament, anchor, sprt=test_of(config), seed=config.seed),
         "seconds": seconds,
         "games_per_second": (len(log.games) - before) / seconds,
@@ -124,8 +123,7 @@ def play(
         print(as_json(document))
         return
     console.print()
-    drawn = games_of(folder / "games.csv", log.size) if config.boards else ()
-    show(match_page(document, drawn, boards=config.boards), console)
+    show(match_page(document), console)
     console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
 
 

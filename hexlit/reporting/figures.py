@@ -27,9 +27,7 @@ Data = TypeVar("Data")
 
 
 def draw(make: Callable[[Data], Figure], data: Data, kind: str = "svg") -> bytes:
-    """The figure of `data` that `make` draws,
-    as the bytes of a file of `kind` (svg, png or pdf).
-    """
+    """The figure of `data` that `make` draws, as the bytes of a file of `kind` (svg, png, pdf)."""
     content = io.BytesIO()
     with matplotlib.rc_context(STYLE):
         make(data).savefig(
@@ -53,39 +51,30 @@ def shorten(text: object, length: int = 28) -> str:
 
 def time_unit(seconds: float) -> tuple[int, str]:
     """Seconds in the unit that suits a time of `seconds`, and its name."""
-    return (
-        (3600, "hours")
-        if seconds > 2 * 3600
-        else (60, "minutes")
-        if seconds > 120
-        else (1, "seconds")
-    )
+    if seconds > 2 * 3600:
+        return 3600, "hours"
+    return (60, "minutes") if seconds > 120 else (1, "seconds")
 
 
 def log_scale(axes: Axes, which: str) -> None:
     """Make the axis `which` (x or y) logarithmic, its ticks plain numbers."""
     axes.set(**{f"{which}scale": "log"})
-    axis, (low, high) = getattr(axes, f"{which}axis"), getattr(axes, f"get_{which}bound")()
-    decades = math.log10(high / low) if low > 0 else 1.0
-    subs = (1.0,) if decades > 3 else (1.0, 3.0) if decades > 1.2 else (1.0, 2.0, 5.0)
-    axis.set_major_locator(LogLocator(10, subs=subs, numticks=9))
+    axis = getattr(axes, f"{which}axis")
+    axis.set_major_locator(LogLocator(10, subs=(1.0, 3.0), numticks=9))
     axis.set_major_formatter("{x:.4g}")
     axis.set_minor_formatter(NullFormatter())
 
 
 def spread_out(values: Iterable[float]) -> bool:
-    """Whether positive values span more than two powers of ten,
-    so that they need a logarithmic axis.
-    """
+    """Whether positive values span more than two powers of ten."""
     known = [value for value in values if math.isfinite(value)]
     return bool(known) and min(known) > 0 and max(known) > 100 * min(known)
 
 
 def whole_ticks(axes: Axes, which: str) -> None:
     """Ticks at whole numbers only."""
-    (axes.xaxis if which == "x" else axes.yaxis).set_major_locator(
-        MaxNLocator(integer=True, min_n_ticks=1)
-    )
+    axis = getattr(axes, f"{which}axis")
+    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def thinned(xs: Sequence[float], ys: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
@@ -129,22 +118,15 @@ def draw_chart(data: Chart) -> Figure:
         axes.plot(xs, ys, color=colour, lw=1.6, ls=look, marker=marker, ms=3, label=name)
         if line.reach:
             axes.vlines(xs, *zip(*line.reach, strict=True), color=colour, lw=1.6, alpha=0.5)
-        if line.weights:
-            axes.scatter(
-                xs,
-                ys,
-                s=[10 + 300 * share for share in line.weights],
-                color=colour,
-                alpha=0.7,
-                linewidths=0,
-            )
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:,.6g}")
     if data.share:
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
     far_apart = data.may_be_log and spread_out(y for line in data.lines for _, y in line.points)
-    for which in "x" * data.log_x + "y" * far_apart:
-        log_scale(axes, which)
+    if data.log_x:
+        log_scale(axes, "x")
+    if far_apart:
+        log_scale(axes, "y")
     if data.ticks:
         axes.set_xticks(range(len(data.ticks)), data.ticks)
     if data.x == "epoch":

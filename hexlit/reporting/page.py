@@ -1,5 +1,4 @@
-"""A report as plain data: facts, notes, tables, figures and boards in sections. The renderers stand
-beside it.
+"""A report as plain data: facts, notes, tables, figures and boards in sections.
 
 `hexlit.reporting.html` makes pages and the output of notebooks from it; `hexlit.reporting.text`
 makes the output of terminals, Markdown, and rows for programs. A subject is one function from its
@@ -36,8 +35,9 @@ class Facts:
 
 @dataclass(frozen=True)
 class Notes:
-    """Sentences, one per paragraph; `kind` is `plain`,
-    `quiet`, `problem`, or `command` (never broken into lines).
+    """Sentences, one per paragraph.
+
+    `kind` is `plain`, `quiet`, `problem`, or `command` (never broken into lines).
     """
 
     lines: Sequence[str]
@@ -55,9 +55,7 @@ class Column:
     """Whether it stays visible when the table is scrolled sideways; such columns come first."""
     code: bool = False
     rank: int = 0
-    """Columns of the highest rank are dropped first from a narrow terminal;
-    those of rank 0 never.
-    """
+    """Columns of the highest rank are dropped first from a narrow terminal; those of 0 never."""
     names: tuple[str, ...] = ()
     """Names of its values for programs; empty: its heading."""
 
@@ -68,17 +66,13 @@ class Cell:
 
     text: str
     value: Any = None
-    """Sort key, and the value for programs,
-    a tuple for a column of several `names`; None: the text.
-    """
+    """Sort key, and the value for programs; a tuple for several `names`. None: the text."""
     link: str | None = None
     """A path relative to the page."""
     state: str | None = None
     """State whose colour marks the text."""
     shade: float | None = None
     """Shade of its background, from 0 to 1."""
-    bar: tuple[float, float, float | None] | None = None
-    """A bar behind the text: its begin, its end and a mark, each from 0 to 1."""
 
     @property
     def sort(self) -> float | str | None:
@@ -97,9 +91,7 @@ def cell(value: float | None, unit: str | None = None) -> Cell:
 
 
 def entries(*figures: tuple[str, float | None, str | None]) -> list[tuple[str, str]]:
-    """Names and texts of those of the `figures` (name,
-    value, unit) that there are, as `Facts` have them.
-    """
+    """Names and texts of the `figures` (name, value, unit) that are not None, for `Facts`."""
     return [(name, shown(value, unit)) for name, value, unit in figures if value is not None]
 
 
@@ -133,18 +125,17 @@ def table(
     ranks: Mapping[str, int] | None = None,
     **more: Any,
 ) -> Table:
-    """A table whose first `names` columns are names, at the left, and whose other plain columns are
-    numbers.
+    """A table whose first `names` columns are texts; its other plain columns are numbers.
 
     `ranks` has the ranks of columns by heading, and `more` are further fields of `Table`.
     """
     ranks = ranks or {}
-    columns = [
-        one
-        if isinstance(one, Column)
-        else Column(one, place >= names, place == 0, rank=ranks.get(one, 0))
-        for place, one in enumerate(headings)
-    ]
+    columns = []
+    for index, heading in enumerate(headings):
+        column = heading
+        if not isinstance(heading, Column):
+            column = Column(heading, index >= names, index == 0, rank=ranks.get(heading, 0))
+        columns.append(column)
     return Table(caption, columns, rows, **more)
 
 
@@ -158,8 +149,6 @@ class ChartLine:
     dashed: bool = False
     reach: Sequence[tuple[float, float]] = ()
     """Low and high end of each point's interval."""
-    weights: Sequence[float] = ()
-    """Share of all data behind each point, drawn as the area of its dot."""
 
     @property
     def points(self) -> list[tuple[float, float]]:
@@ -234,9 +223,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class OpeningsBoard:
-    """The value of Black's first stone on each cell,
-    `[n*n]` in [-1, 1], beside the `truth` where it is known.
-    """
+    """The value of Black's first stone on each cell, `[n*n]` in [-1, 1], and the `truth`."""
 
     title: str
     values: Sequence[float]
@@ -303,7 +290,7 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """Its place in the page's address."""
+        """Its fragment of the page's address."""
         return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
 
 
@@ -323,10 +310,8 @@ class Page:
     @property
     def brief(self) -> list[tuple[str, Sequence[Block]]]:
         """The lead and the sections that are no details, with their titles."""
-        return [
-            ("", self.lead),
-            *((one.title, one.blocks) for one in self.sections if not one.detail),
-        ]
+        sections = [(one.title, one.blocks) for one in self.sections if not one.detail]
+        return [("", self.lead), *sections]
 
 
 @cache
@@ -351,8 +336,5 @@ def settings_section(
     order = sorted(settings, key=lambda name: name not in given)
     headings = [Column("setting", kept=True, code=True), Column("value", code=True)]
     rows = [[name, settings[name]] for name in order]
-    if given:
-        headings.append(Column("from"))
-        rows = [[*row, "command line" if row[0] in given else ""] for row in rows]
     settings_table = Table("Settings", headings, rows, search=True, empty="Not kept.")
     return Section("Configuration", [*notes, settings_table], detail=True)

@@ -16,7 +16,6 @@ from hexlit.reporting.page import (
     Block,
     Boards,
     Cell,
-    Column,
     Facts,
     Notes,
     OpeningsBoard,
@@ -27,17 +26,12 @@ from hexlit.reporting.page import (
 from hexlit.reporting.screen import GAP
 
 _NOTES = {"plain": "", "quiet": "dim", "problem": "red", "command": ""}
-_BAR = 16  # characters of a bar
-_NARROWEST = {
-    False: _BAR,
-    True: 28,
-}  # characters that a text keeps on a narrow terminal; True: in the first columns
+_NARROWEST = {False: 16, True: 28}
+"""Characters that a text keeps on a narrow terminal; True: in the first columns."""
 
 
 def terminal(wide: int = 120) -> Console:
-    """The console of a report: without a terminal,
-    and without COLUMNS, its tables may have `wide` columns.
-    """
+    """The console of a report; without a terminal its tables may have `wide` columns."""
     console = Console(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = max(console.width, wide)
@@ -55,10 +49,9 @@ def show(page: Page, console: Console, *, rows: int | None = None) -> None:
     for title, blocks in page.brief:
         parts: list[RenderableType] = []
         for block in blocks:
-            gap = (
-                isinstance(block, Table) and block.caption != title and bool(parts) and bool(title)
-            )
-            parts += [*([Text()] if gap else []), *_drawn(block, console, title, rows)]
+            if title and parts and isinstance(block, Table) and block.caption != title:
+                parts.append(Text())
+            parts += _drawn(block, console, title, rows)
         if parts and title:
             parts = [Text(), Text(title, "bold"), *parts]
         for part in parts:
@@ -68,16 +61,15 @@ def show(page: Page, console: Console, *, rows: int | None = None) -> None:
 def _drawn(
     block: Block, console: Console, title: str, rows: int | None
 ) -> Iterator[RenderableType]:
-    """The parts of a block for a terminal;
-    none for figures and games. `title` stands above it already.
+    """The parts of a block for a terminal; none for figures and games.
+
+    `title` stands above it already.
     """
-    width = console.width
     if isinstance(block, Notes):
         whole = block.kind == "command" or not (console.is_terminal or "COLUMNS" in os.environ)
+        overflow: Literal["ignore"] | None = "ignore" if whole else None
         for line in block.lines:
-            yield Text(
-                line, _NOTES[block.kind], no_wrap=whole, overflow="ignore" if whole else None
-            )
+            yield Text(line, _NOTES[block.kind], no_wrap=whole, overflow=overflow)
     elif isinstance(block, Facts):
         if block.title:
             yield Text(block.title, "bold")
@@ -94,63 +86,51 @@ def _drawn(
         if not block.rows:
             yield Text(block.empty, "dim")
             return
-        yield table_for(block, width, rows)
+        yield table_for(block, console.width, rows)
         if rows is not None and len(block.rows) > rows:
-            yield Text(
-                f"and {len(block.rows) - rows} more{block.rest and f' in {block.rest}'}", "dim"
-            )
+            where = f" in {block.rest}" if block.rest else ""
+            yield Text(f"and {len(block.rows) - rows} more{where}", "dim")
 
 
 def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
-    """The first `rows` rows; columns of the highest rank go until the others fit,
-    then long texts are broken.
+    """The first `rows` rows; columns of the highest rank go until the others fit.
+
+    Then long texts are broken.
     """
     texts = [[_text(cell) for _, cell in block.cells(row)] for row in block.rows[:rows]]
     least, whole = [], []
-    for place, column in enumerate(block.columns):
-        longest = max((line[place].cell_len for line in texts), default=0)
+    for index, column in enumerate(block.columns):
+        longest = max((line[index].cell_len for line in texts), default=0)
         word = max(map(len, column.heading.split()), default=0)
         whole.append(max(len(column.heading), longest))
         least.append(max(word, longest if column.number else min(longest, _NARROWEST[column.kept])))
     kept = list(range(len(block.columns)))
-    for place in sorted(kept, key=lambda place: (-block.columns[place].rank, -place)):
-        if block.columns[place].rank and sum(least[one] + GAP for one in kept) > width:
-            kept.remove(place)
+    for index in sorted(kept, key=lambda index: (-block.columns[index].rank, -index)):
+        if block.columns[index].rank and sum(least[one] + GAP for one in kept) > width:
+            kept.remove(index)
     headed = any(column.heading for column in block.columns)
     drawn = rich.Table(
         box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim", show_header=headed
     )
-    sizes = whole if sum(whole[place] + GAP for place in kept) <= width else least
-    for place in kept:
-        number = block.columns[place].number
-        side: Literal["right", "left"] = "right" if number else "left"
-        size = sizes[place] if number else None
-        drawn.add_column(
-            Text(block.columns[place].heading), justify=side, overflow="fold", width=size
-        )
+    sizes = whole if sum(whole[index] + GAP for index in kept) <= width else least
+    for index in kept:
+        heading = Text(block.columns[index].heading)
+        if block.columns[index].number:
+            drawn.add_column(heading, justify="right", overflow="fold", width=sizes[index])
+        else:
+            drawn.add_column(heading, overflow="fold")
     for row, line in enumerate(texts):
-        drawn.add_row(*(line[place] for place in kept), style="bold" if row == block.best else "")
+        drawn.add_row(*(line[index] for index in kept), style="bold" if row == block.best else "")
     return drawn
 
 
 def _text(cell: Cell) -> Text:
-    text = Text(cell.text, pages.STATE_COLOURS.get(cell.state or "", ""))
-    if cell.bar is not None:
-        begin, end, mark = (round((share or 0.0) * _BAR) for share in cell.bar)
-        end = max(end, begin + (cell.bar[1] > cell.bar[0]))
-        line = ["━" if begin <= place < end else " " for place in range(_BAR)]
-        if cell.bar[2] is not None:
-            line[min(_BAR - 1, mark)] = "●"
-        text.append((" " if cell.text else "") + "".join(line), "cyan")
-    return text
+    return Text(cell.text, pages.STATE_COLOURS.get(cell.state or "", ""))
 
 
 def _board(board: OpeningsBoard | PositionBoard) -> Text:
-    from hexlit.reporting.board import (
-        SIDES,
-        draw_board,
-        draw_openings,
-    )  # brings Numba, which other pages do not need
+    # The import brings Numba, which other pages do not need.
+    from hexlit.reporting.board import SIDES, draw_board, draw_openings
 
     title = Text(f"{board.title}\n", "bold")
     if isinstance(board, OpeningsBoard):
@@ -167,17 +147,16 @@ def markdown(page: Page) -> str:
 
 
 def as_rows(block: Table) -> tuple[list[str], list[list[Any]]]:
-    """The table for programs, and for W&B:
-    the names of its columns, and the values of its cells.
-    """
-
-    def values(column: Column, cell: Cell) -> list[Any]:
-        value = cell.text if cell.value is None else cell.value
-        return [*value][: len(column.names) or 1] if isinstance(value, tuple) else [value]
-
-    names = [name for column in block.columns for name in column.names or (column.heading,)]
-    rows = [
-        [value for column, cell in block.cells(row) for value in values(column, cell)]
-        for row in block.rows
-    ]
+    """The names of the table's columns and the values of its cells, for programs and W&B."""
+    names: list[str] = []
+    for column in block.columns:
+        names += column.names or (column.heading,)
+    rows = []
+    for row in block.rows:
+        values: list[Any] = []
+        for column, cell in block.cells(row):
+            value = cell.text if cell.value is None else cell.value
+            several = value if isinstance(value, tuple) else (value,)
+            values += several[: len(column.names) or 1]
+        rows.append(values)
     return names, rows

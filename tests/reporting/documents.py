@@ -196,7 +196,7 @@ def match_document(names: tuple[str, str] = ("deep", "random")) -> dict[str, Any
         "pairs": 1,
         "split_pairs": 0,
         "black_wins": 1,
-        "repeated": 0,
+        "swaps": 0,
         "games_per_second": 1.0,
     }
     return counts | {

@@ -1,6 +1,6 @@
-"""Piles of games on the terminal: progress and tables."""
+"""Collections of games on the terminal."""
 
-from hexlit.reporting.games import histogram, overview_page
+from hexlit.reporting.games import lengths_table, overview_page
 from tests.reporting.documents import shown
 
 
@@ -26,13 +26,10 @@ def test_an_overview_has_counts_with_shares() -> None:
     assert "2 games cannot be read" in text
 
 
-def test_a_histogram_has_a_row_a_class_and_its_longest_bar_has_the_full_width() -> None:
-    rows = histogram({19: 1, 31: 100, 35: 100, 88: 400}).rows
-    shown = [(name.text, count.text, bar.value) for name, count, bar in rows]
-    assert shown[:3] == [
-        ("10 to 19", "1", 0.0025),
-        ("20 to 29", "0", 0.0),
-        ("30 to 39", "200", 0.5),
-    ]
-    assert shown[-1] == ("80 to 89", "400", 1.0)
-    assert len(histogram(dict.fromkeys(range(1, 600), 1)).rows) <= 12
+def test_lengths_are_counted_in_at_most_twelve_classes() -> None:
+    rows = lengths_table({"19": 1, "31": 100, "35": 100, "88": 400}).rows
+    shown = [(name, count.text) for name, count in rows]
+    assert shown[:3] == [("19 to 24", "1"), ("25 to 30", "0"), ("31 to 36", "200")]
+    assert shown[-1] == ("85 to 90", "400")
+    every_length = {str(length): 1 for length in range(1, 600)}
+    assert len(lengths_table(every_length).rows) <= 12

@@ -22,7 +22,7 @@ def test_the_report_of_a_run_shows_all_of_it(tmp_path: Path) -> None:
         "best val.score",
         "of the task",
         "trainer.max_epochs",
-        "command line",
+        "net.blocks=[1]",
     ):
         assert expected in page.text
     figures = {
