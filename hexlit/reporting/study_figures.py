@@ -8,7 +8,7 @@ function names the entries of its data.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, product
+from itertools import accumulate, chain, product
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm, Normal
 from matplotlib.figure import Figure
 
 from hexlit.reporting import figures as style
-from hexlit.reporting.figures import BEST_COLOUR, FAINT, FRONT_COLOUR, INK, empty_figure
+from hexlit.reporting.figures import BEST_COLOUR, FRONT_COLOUR, INK, empty_figure
 from hexlit.reporting.page import STATE_COLOURS
 
 Data = Mapping[str, Any]
@@ -26,7 +26,6 @@ Data = Mapping[str, Any]
 _GOOD_TO_BAD: Colormap = LinearSegmentedColormap.from_list(
     "good_to_bad", ["#1f6fd1", "#6d9ac9", "#b9ab86", "#c99a4b"]
 )
-_MARKERS = {"complete": "o", "pruned": "x", "failed": "|", "running": "o", "interrupted": "|"}
 _MOST_LABELS = 12
 _STAR: dict[str, Any] = {"marker": "*", "s": 140, "color": BEST_COLOUR, "zorder": 6, "linewidth": 0}
 _NO_SUCCESS, _NO_PARAMETER = "no trial has succeeded", "no parameter was searched"
@@ -42,25 +41,13 @@ def draw_history(data: Data) -> Figure:
     if not states:
         return empty_figure("no trial has begun")
     figure = Figure(figsize=(6.0, 3.4 * len(targets)))
-    for place, target in enumerate(targets, start=1):
-        axes, values = figure.add_subplot(len(targets), 1, place), target["values"]
+    for panel, target in enumerate(targets, start=1):
+        axes, values = figure.add_subplot(len(targets), 1, panel), target["values"]
         pruned = data["pruned"] if target["name"] == data["pruned_target"] else {}
-        gone = {
-            state: [n for n, its in states.items() if its == state]
-            for state in ("failed", "interrupted")
-        }
-        for state, points in {"pruned": pruned, "complete": values, **gone}.items():
-            look: dict[str, Any] = {
-                "marker": _MARKERS[state],
-                "color": STATE_COLOURS[state],
-                "label": state,
-                "ls": "",
-            }
-            if points and state in gone:  # on the lower edge
-                heights, edge = [0.0] * len(points), axes.get_xaxis_transform()
-                axes.plot(points, heights, transform=edge, clip_on=False, ms=9, **look)
-            elif points:
-                axes.plot([*points], [*points.values()], ms=5, zorder=3, **look)
+        for state, marker, points in (("pruned", "x", pruned), ("complete", "o", values)):
+            if points:
+                look: dict[str, Any] = {"color": STATE_COLOURS[state], "label": state}
+                axes.plot([*points], [*points.values()], marker, ms=5, zorder=3, **look)
         if values:
             axes.step(*best_so_far(target, max(states)), where="post", color=INK, lw=1.2)
         _star(axes, data, {n: (n, value) for n, value in values.items()})
@@ -99,31 +86,18 @@ def best_so_far(target: Data, last: int) -> tuple[list[float], list[float]]:
 
 
 def draw_front(data: Data) -> Figure:
-    """The first two `targets` of each complete trial,
-    the Pareto `front` (numbers of trials) highlighted.
-    """
+    """The first two `targets` of each complete trial, the Pareto `front` (numbers) highlighted."""
     if len(data["targets"]) < 2 or not data["targets"][0]["values"]:
         return empty_figure(_NO_SUCCESS)
     across, up = data["targets"][:2]
     points = {n: (x, up["values"][n]) for n, x in across["values"].items() if n in up["values"]}
+    front = sorted((points[number], number) for number in data["front"] if number in points)
     figure = Figure(figsize=(6.4, 4.6))
     axes = figure.add_subplot()
-    front = sorted((points[number], number) for number in data["front"] if number in points)
-    groups = {
-        "beaten": [points[n] for n in points if n not in data["front"]],
-        "front": [point for point, _ in front],
-    }
-    for (label, group), colour in zip(groups.items(), ("#9dbbe0", FRONT_COLOUR), strict=True):
-        axes.scatter(
-            [x for x, _ in group], [y for _, y in group], s=30, color=colour, label=label, zorder=3
-        )
-    axes.plot(
-        [x for x, _ in groups["front"]],
-        [y for _, y in groups["front"]],
-        color=FAINT,
-        lw=1.2,
-        zorder=2,
-    )
+    beaten = [point for number, point in points.items() if number not in data["front"]]
+    axes.plot(*_axes_of(beaten), "o", color="#9dbbe0", label="beaten", zorder=3)
+    on_front = _axes_of([point for point, _ in front])
+    axes.plot(*on_front, "o-", color=FRONT_COLOUR, label="front", lw=0.6, zorder=3)
     for point, number in front[:: max(1, math.ceil(len(front) / 20))]:
         axes.annotate(f"{number}", point, xytext=(4, 4), textcoords="offset points", fontsize=8)
     _star(axes, data, points, "best.yaml")
@@ -132,24 +106,31 @@ def draw_front(data: Data) -> Figure:
     return figure
 
 
+def _axes_of(points: Iterable[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    """The x and the y of the points."""
+    xs, ys = [], []
+    for x, y in points:
+        xs.append(x)
+        ys.append(y)
+    return xs, ys
+
+
 def draw_importances(data: Sequence[Data]) -> Figure:
-    """A bar per parameter; one panel per `target` with known `values`,
-    shares that add up to one; else the `reason`.
+    """A bar per parameter; one panel per `target` with `values`, shares that add up to one.
+
+    Without any the figure has the `reason`.
     """
     known = [entry for entry in data if entry["values"]]
     if not known:
-        return empty_figure(
-            "; ".join(dict.fromkeys(entry["reason"] for entry in data)) or _NO_SUCCESS
-        )
-    figure = Figure(
-        figsize=(6.0, (0.9 + 0.32 * max(len(entry["values"]) for entry in known)) * len(known))
-    )
-    for place, entry in enumerate(known, start=1):
-        axes = figure.add_subplot(len(known), 1, place)
+        reasons = dict.fromkeys(entry["reason"] for entry in data)
+        return empty_figure("; ".join(reasons) or _NO_SUCCESS)
+    height = 0.9 + 0.32 * max(len(entry["values"]) for entry in known)
+    figure = Figure(figsize=(6.0, height * len(known)))
+    for panel, entry in enumerate(known, start=1):
+        axes = figure.add_subplot(len(known), 1, panel)
         names, shares = zip(*reversed(entry["values"].items()), strict=True)
-        bars = axes.barh(
-            [style.shorten(name, 40) for name in names], shares, color="#3b6fb6", height=0.62
-        )
+        labels = [style.shorten(name, 40) for name in names]
+        bars = axes.barh(labels, shares, color="#3b6fb6", height=0.62)
         axes.bar_label(bars, [f"{share:.0%}" for share in shares], padding=3, fontsize=8)
         label = f"importance for {style.shorten(entry['target'])} (share of all)"
         axes.set(xlim=(0, 1.08 * max(0.05, *shares)), xlabel=label)
@@ -158,8 +139,9 @@ def draw_importances(data: Sequence[Data]) -> Figure:
 
 
 def draw_slices(data: Data) -> Figure:
-    """Each of the `targets` by value of each of the `parameters`;
-    the darker a trial, the later; a star for `best`.
+    """Each of the `targets` by value of each of the `parameters`; the darker a trial, the later.
+
+    A star marks the `best`.
     """
     targets, parameters = data["targets"], data["parameters"]
     if not parameters or not targets or not targets[0]["values"]:
@@ -167,34 +149,28 @@ def draw_slices(data: Data) -> Figure:
     columns = min(3, len(parameters))
     rows = math.ceil(len(parameters) / columns)
     figure = Figure(figsize=(max(5.0, 3.1 * columns), 2.7 * rows * len(targets)))
-    look: dict[str, Any] = {
-        "cmap": "Blues",
-        "vmin": 0,
-        "vmax": 1.1,
-        "edgecolor": "#3b6fb6",
-        "linewidth": 0.4,
-    }
+    look: dict[str, Any] = {"cmap": "Blues", "edgecolor": "#3b6fb6", "linewidth": 0.4}
     for (block, target), (place, parameter) in product(enumerate(targets), enumerate(parameters)):
         axes = figure.add_subplot(rows * len(targets), columns, block * rows * columns + place + 1)
         values, newest = target["values"], max(1, *target["values"])
-        points = {n: (x, values[n]) for n, x in _scaled(parameter)[0].items() if n in values}
-        xs, ys = [x for x, _ in points.values()], [y for _, y in points.values()]
-        axes.scatter(xs, ys, s=20, c=[0.25 + 0.75 * n / newest for n in points], **look)
+        positions, _ = _scaled(parameter)
+        points = {n: (x, values[n]) for n, x in positions.items() if n in values}
+        shades = [0.25 + 0.75 * n / newest for n in points]
+        axes.scatter(*_axes_of(points.values()), s=20, c=shades, vmin=0, vmax=1.1, **look)
         _star(axes, data, points)
         _scale(axes, parameter)
         _value_axis(axes, target, values.values())
         first = place % columns == 0
-        axes.set(
-            xlabel=style.shorten(parameter["name"]),
-            ylabel=style.shorten(target["name"]) if first else "",
-        )
+        label = style.shorten(target["name"]) if first else ""
+        axes.set(xlabel=style.shorten(parameter["name"]), ylabel=label)
         axes.tick_params(labelleft=first)
     return figure
 
 
 def draw_parallel(data: Data) -> Figure:
-    """One line for each complete trial through its
-    `parameters` to the first of the `targets`; blue is good.
+    """One line for each complete trial through its `parameters` to the first of the `targets`.
+
+    Blue is good.
     """
     target = data["targets"][0] if data["targets"] else {"values": {}}
     values, best = target["values"], data["best"]
@@ -206,71 +182,59 @@ def draw_parallel(data: Data) -> Figure:
     count = len(stands)
     figure = Figure(figsize=(max(6.0, 1.45 * count), 4.4))
     axes = figure.add_subplot()
-    paper = {"boxstyle": "square,pad=0.1", "fc": "#fefefe", "ec": "none", "alpha": 0.75}
-    at: dict[str, Any] = {
-        "xytext": (4, 0),
-        "textcoords": "offset points",
-        "va": "center",
-        "bbox": paper,
-    }
+    at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+    at["bbox"] = {"boxstyle": "square,pad=0.1", "fc": "#fefefe", "ec": "none", "alpha": 0.75}
     heights: list[dict[int, float]] = []
     for place, stand in enumerate(stands):
         positions, labels = _scaled(stand)
-        ends_of = min(labels, default=0.0), max(labels, default=0.0)
-        norm = LogNorm(*ends_of) if stand["log"] else Normalize(*ends_of)
-        heights.append(
-            {
-                n: float(norm(x)) if x > 0 or not stand["log"] else math.nan
-                for n, x in positions.items()
-            }
-        )
+        low, high = min(labels), max(labels)
+        norm = LogNorm(low, high) if stand["log"] else Normalize(low, high)
+        heights.append({n: float(norm(x)) for n, x in positions.items()})
         axes.axvline(place, color="#57606a", lw=0.9, zorder=4)
         for position, label in labels.items():
             axes.annotate(label, (place, float(norm(position))), fontsize=7.5, zorder=6, **at)
-    badness = {n: 1 - h if target["direction"] == "maximize" else h for n, h in heights[-1].items()}
+    badness = heights[-1]
+    if target["direction"] == "maximize":
+        badness = {n: 1 - height for n, height in badness.items()}
     for number in sorted(badness, key=lambda n: -badness[n]):  # the good ones are on top
         look: dict[str, Any] = {"color": _GOOD_TO_BAD(badness[number]), "lw": 1.1, "zorder": 3}
         if number == best:
             look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": f"best: trial {best}"}
-        axes.plot(
-            range(count), [height.get(number, math.nan) for height in heights], alpha=0.9, **look
-        )
-    axes.set_xticks(
-        range(count),
-        [style.shorten(stand["name"], 20) for stand in stands],
-        rotation=20,
-        ha="right",
-    )
+        line = [height.get(number, math.nan) for height in heights]
+        axes.plot(range(count), line, alpha=0.9, **look)
+    names = [style.shorten(stand["name"], 20) for stand in stands]
+    axes.set_xticks(range(count), names, rotation=20, ha="right")
     axes.set(yticks=[], xlim=(-0.15, count - 0.55), ylim=(-0.05, 1.05))
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
-    bar = figure.colorbar(
-        ScalarMappable(Normalize(0, 1), _GOOD_TO_BAD), ax=axes, shrink=0.8, pad=0.02
-    )
+    shades = ScalarMappable(Normalize(0, 1), _GOOD_TO_BAD)
+    bar = figure.colorbar(shades, ax=axes, shrink=0.8, pad=0.02)
     bar.set_ticks([0.0, 1.0], labels=["best", "worst"])
     _legend(axes)
     return figure
 
 
 def _scaled(parameter: Data) -> tuple[dict[int, float], dict[float, str]]:
-    """Positions by trial, a category's by its index in `choices`;
-    and labelled ones, its choices or ends and middle.
+    """Positions by trial, and labelled positions: the choices, or both ends and the middle.
+
+    The position of a category is its index in `choices`.
     """
     values = parameter["values"]
     if parameter["kind"] == "categorical":
         choices = [repr(choice) for choice in parameter["choices"]]
-        positions = {
-            n: float(choices.index(repr(v))) for n, v in values.items() if repr(v) in choices
-        }
-        last, step = len(choices) - 1, math.ceil(len(choices) / _MOST_LABELS) or 1
-        labels = [
-            style.shorten(choice, 14) if n % step == 0 else ""
-            for n, choice in enumerate(parameter["choices"])
-        ]
-        return positions, {float(n): label for n, label in enumerate(labels) if label or n == last}
+        positions = {}
+        for n, value in values.items():
+            if repr(value) in choices:
+                positions[n] = float(choices.index(repr(value)))
+        step = math.ceil(len(choices) / _MOST_LABELS)
+        labels = {}
+        for n in range(0, len(choices), step):
+            labels[float(n)] = style.shorten(parameter["choices"][n], 14)
+        return positions, labels
     low, high = parameter["low"] or 0.0, parameter["high"] or 0.0
     middle = math.sqrt(low * high) if parameter["log"] else (low + high) / 2
-    middle = float(round(middle)) if parameter["kind"] == "int" else middle
+    if parameter["kind"] == "int":
+        middle = float(round(middle))
     positions = {n: float(v) for n, v in values.items() if isinstance(v, int | float)}
     return positions, {place: f"{place:.3g}" for place in (low, middle, high)}
 
@@ -279,10 +243,7 @@ def _scale(axes: Axes, parameter: Data) -> None:
     """Set up the horizontal axis for `parameter`."""
     if parameter["kind"] == "categorical":
         _, labels = _scaled(parameter)
-        turned: dict[str, Any] = (
-            {"rotation": 30, "ha": "right"} if sum(map(len, labels.values())) > 24 else {}
-        )
-        axes.set_xticks(list(labels), list(labels.values()), **turned)
+        axes.set_xticks(list(labels), list(labels.values()), rotation=30, ha="right")
         axes.set_xlim(-0.5, len(parameter["choices"]) - 0.5)
     elif parameter["log"]:
         style.log_scale(axes, "x")
@@ -291,12 +252,11 @@ def _scale(axes: Axes, parameter: Data) -> None:
 
 
 def draw_lines(data: Data) -> Figure:
-    """Values by epoch, one line per trial in the colour of its state, the best on top; `panels`
-    side by side.
+    """Values by epoch, one line per trial in the colour of its state, the best on top.
 
-    A panel has a `name`, whether it `may_be_log` (right for losses, not for scores), and `lines` of
-    a `trial` with its `state`, `epochs` and `values`, NaN where a loss was no number. `best` as
-    above.
+    A panel of `panels` has a `name`, whether it `may_be_log` (right for losses, not for scores),
+    and `lines` of a `trial` with its `state`, `epochs` and `values`, NaN where a loss was no
+    number. `best` as above.
     """
     panels = [panel for panel in data["panels"] if panel["lines"]]
     if not panels:
@@ -304,27 +264,17 @@ def draw_lines(data: Data) -> Figure:
     figure = Figure(figsize=(6.0 if len(panels) == 1 else 5.2 * len(panels), 3.6))
     for place, panel in enumerate(panels, start=1):
         axes, lines = figure.add_subplot(1, len(panels), place), panel["lines"]
-        faint = 0.85 if len(lines) <= 12 else 0.55 if len(lines) <= 60 else 0.3
+        faint = 0.85 if len(lines) <= 12 else 0.4
         for line in lines:
-            state, xs, ys = line["state"], *style.thinned(line["epochs"], line["values"])
-            look: dict[str, Any] = {
-                "color": STATE_COLOURS[state],
-                "lw": 1.2,
-                "alpha": faint,
-                "label": state,
-            }
-            if line["trial"] == data["best"]:
-                look = {
-                    "color": BEST_COLOUR,
-                    "lw": 2.4,
-                    "zorder": 5,
-                    "label": f"best: trial {data['best']}",
-                }
-            end = "o" if len(xs) == 1 else "x" if state in ("pruned", "failed") else ""
-            axes.plot(xs, ys, marker=end, ms=4, markevery=[len(xs) - 1], **look)
-        if panel["may_be_log"] and style.spread_out(
-            value for line in lines for value in line["values"]
-        ):
+            state, best = line["state"], line["trial"] == data["best"]
+            look: dict[str, Any] = {"color": STATE_COLOURS[state], "lw": 1.2, "alpha": faint}
+            if best:
+                look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5}
+            label = f"best: trial {line['trial']}" if best else state
+            xs, ys = style.thinned(line["epochs"], line["values"])
+            axes.plot(xs, ys, marker="o", ms=4, markevery=[len(xs) - 1], label=label, **look)
+        values = chain.from_iterable(line["values"] for line in lines)
+        if panel["may_be_log"] and style.spread_out(values):
             style.log_scale(axes, "y")
         style.whole_ticks(axes, "x")
         axes.set(xlabel="epoch", ylabel=style.shorten(panel["name"], 44))
@@ -346,37 +296,21 @@ def draw_timeline(data: Data) -> Figure:
     figure = Figure(figsize=(10.4, 1.5 + 0.42 * slots))
     axes = figure.add_subplot()
     for bar in bars:
-        start, seconds, colour = (
-            bar["start"] / factor,
-            bar["end"] - bar["start"],
-            STATE_COLOURS[bar["state"]],
-        )
-        look: dict[str, Any] = {
-            "label": bar["state"],
-            "zorder": 3,
-            "edgecolor": "white",
-            "linewidth": 0.6,
-        }
-        if bar["trial"] == data["best"]:
-            look = {
-                "label": f"best: trial {bar['trial']}",
-                "zorder": 4,
-                "edgecolor": BEST_COLOUR,
-                "linewidth": 1.8,
-            }
-        drawn = axes.barh(
-            bar["slot"], max(seconds, 0.002 * end) / factor, 0.72, start, **look, color=colour
-        )
-        if seconds / (end or 1.0) > 0.013 * len(f"{bar['trial']}"):
-            axes.bar_label(
-                drawn, [f"{bar['trial']}"], label_type="center", fontsize=7, color="white", zorder=5
-            )
+        start, seconds = bar["start"] / factor, bar["end"] - bar["start"]
+        width = max(seconds, 0.002 * end) / factor
+        best = bar["trial"] == data["best"]
+        look: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "label": bar["state"]}
+        if best:
+            look = {"edgecolor": BEST_COLOUR, "linewidth": 1.8, "zorder": 4}
+            look["label"] = f"best: trial {bar['trial']}"
+        colour = STATE_COLOURS[bar["state"]]
+        drawn = axes.barh(bar["slot"], width, 0.72, start, color=colour, **look)
+        if seconds > 0.013 * end * len(f"{bar['trial']}"):
+            label: dict[str, Any] = {"label_type": "center", "fontsize": 7, "color": "white"}
+            axes.bar_label(drawn, [f"{bar['trial']}"], zorder=5, **label)
     axes.set_yticks(range(slots), [f"slot {slot}" for slot in range(slots)])
-    axes.set(
-        ylim=(slots - 0.5, -0.5),
-        xlim=(0, 1.01 * end / factor or 1.0),
-        xlabel=f"{unit} since the sweep began",
-    )
+    axes.set(ylim=(slots - 0.5, -0.5), xlim=(0, 1.01 * end / factor or 1.0))
+    axes.set_xlabel(f"{unit} since the sweep began")
     axes.grid(axis="y", visible=False)
     _legend(axes)
     return figure
@@ -398,11 +332,8 @@ def slots_of(spans: Iterable[tuple[int, float, float]]) -> dict[int, int]:
 def _legend(axes: Axes) -> None:
     """A legend above the plot, at the right: each label once."""
     axes.set_title(" ")  # its room
-    known = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    handles, labels = axes.get_legend_handles_labels()
+    known = dict(zip(labels, handles, strict=True))
     if known:
-        place: dict[str, Any] = {
-            "loc": "lower right",
-            "bbox_to_anchor": (1.0, 1.0),
-            "borderaxespad": 0.2,
-        }
-        axes.legend(list(known.values()), list(known), ncols=len(known), **place)
+        place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+        axes.legend([*known.values()], [*known], ncols=len(known), borderaxespad=0.2, **place)
