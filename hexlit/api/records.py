@@ -152,8 +152,7 @@ class Games(Sequence[Game]):
 
         Args:
             target: a folder; games that it has already are passed over.
-            duplicates: `symmetric` (the same, or the same turned by 180 degrees), `exact`, or
-                `keep`.
+            duplicates: rule for equal games: `symmetric` (also turned by 180 degrees) or `keep`.
 
         Raises:
             UsageError: the folder cannot take these games.

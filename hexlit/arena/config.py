@@ -139,7 +139,5 @@ class PlaySettings(Settings):
     """
     proof_seconds: float = number(2.0, "(0, 1e6]", unit="seconds")
     """Longest time of the solver for a move of `solver`, in seconds."""
-    solver_nodes: int | None = number(None, "[1, inf)")
-    """Most positions that the exact solver may judge for one answer; null is no limit."""
     solver_seconds: float = number(30.0, "(0, 1e9]", unit="seconds")
     """Longest time of the exact solver for one answer, in seconds."""

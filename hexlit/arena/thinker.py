@@ -168,21 +168,19 @@ def solved(
     *,
     seconds: float,
     interrupted: Until,
-    nodes: int | None = None,
 ) -> Solution:
-    """Solve a position of `colour` to move, see `ExactSolver.solve`, within `seconds` and `nodes`.
+    """Solve a position of `colour` to move, see `ExactSolver.solve`, within `seconds`.
 
     Raises:
-        UsageError: a limit was reached, or `interrupted` was true.
+        UsageError: the time is over, or `interrupted` was true.
     """
     try:
         with watching(stop_at(time.monotonic() + seconds, interrupted), solver.stop):
-            return solver.solve(cells, colour, nodes)
+            return solver.solve(cells, colour)
     except UnsolvedError as error:
         if interrupted():
             raise UsageError("interrupted") from error
-        limits = f"solver_seconds={seconds:g} solver_nodes={nodes or 'null'}"
-        raise UsageError(f"not solved within {limits}; with more stones it may be") from error
+        raise UsageError(f"not solved within solver_seconds={seconds:g}") from error
 
 
 @contextmanager

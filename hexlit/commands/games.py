@@ -14,7 +14,7 @@ FORMATS = ("sgf", "littlegolem", "trmph", "hexworld", "wolve", "htp", "six")
 """Names of the formats of `hexlit.hex.records.formats`,
 which is imported only to read or write them.
 """
-DUPLICATES = ("symmetric", "exact", "keep")
+DUPLICATES = ("symmetric", "keep")
 ENDINGS = ("connected", "resigned", "forfeited", "unfinished")
 
 
@@ -29,11 +29,7 @@ class GamesConfig(Settings):
     target: str | None = None
     """Import: folder of the store. Export: file. Puzzles: folder."""
     duplicates: str = one_of(DUPLICATES, "symmetric")
-    """Import: equal games to drop.
-    symmetric (also those turned by 180 degrees), exact, keep (none).
-    """
-    on_error: str = one_of(("skip", "stop"), "skip")
-    """Import: treatment of unreadable games. skip (and count them), or stop."""
+    """Import: equal games to drop. symmetric (also those turned by 180 degrees), keep (none)."""
     format: str | None = one_of(FORMATS, None)
     """Export: name of the format. None: from the name of target."""
     size: int | None = number(None, "[2, inf)")

@@ -98,9 +98,7 @@ def import_to_store(settings: "GamesConfig", reader: GameReader) -> Document:
     """Add games to a store."""
     target = Path(str(settings.target))
     how = Duplicates(settings.duplicates)
-    return import_games(
-        reader, target, duplicates=how, stop_at_error=settings.on_error == "stop"
-    ).as_json()
+    return import_games(reader, target, duplicates=how).as_json()
 
 
 def export(settings: "GamesConfig", reader: GameReader) -> Document:

@@ -1,6 +1,4 @@
-"""Import of games of any known format into a store,
-each accounted for; and the check of a store.
-"""
+"""Import of games of any known format into a store, all counted; and the check of a store."""
 
 import json
 import time
@@ -53,26 +51,24 @@ class Duplicates(StrEnum):
 
     SYMMETRIC = "symmetric"
     """One of a game and the same game turned by 180 degrees."""
-    EXACT = "exact"
-    """One of equal games; a turned game is another one."""
     KEEP = "keep"
     """All of them; only the same place in the same file is never stored twice."""
 
 
 def game_identity(record: GameRecord, duplicates: Duplicates) -> tuple[int, bool]:
-    """An id of 63 bits, made of size and moves, and whether it is the turned form of the game with
-    this id.
+    """An id of 63 bits, made of size and moves, and whether the game is the turned form.
 
     Under `symmetric` a game and the same turned by 180 degrees share the id of the form with the
-    smaller move numbers. Under `exact` each has a separate one; the smaller form has the symmetric id.
-    Under `keep` the game's place in its file is part of the id.
+    smaller move numbers. Under `keep` the game's place in its file is part of the id.
     """
     content = record.moves.astype(">i2").tobytes()
     turned = rotate_moves(record.moves, record.size).astype(">i2").tobytes()
     is_turned = turned < content
-    if duplicates == Duplicates.SYMMETRIC and is_turned:
+    place = b""
+    if duplicates == Duplicates.KEEP:
+        place = record.source.encode()
+    elif is_turned:
         content = turned
-    place = record.source.encode() if duplicates == Duplicates.KEEP else b""
     digest = blake2b(bytes([record.size]) + content + place, digest_size=8).digest()
     return int.from_bytes(digest) >> 1, is_turned
 
@@ -119,11 +115,7 @@ class ImportResult(Account):
 
 
 def import_games(
-    reader: GameReader,
-    target: Path,
-    *,
-    duplicates: Duplicates = Duplicates.SYMMETRIC,
-    stop_at_error: bool = False,
+    reader: GameReader, target: Path, *, duplicates: Duplicates = Duplicates.SYMMETRIC
 ) -> ImportResult:
     """Add the games of `reader` to the store in the folder `target`, and record it in its
     `import.json`.
@@ -136,11 +128,10 @@ def import_games(
         target: made if it does not exist; all its games were imported under the same rule of
             duplicates.
         duplicates: rule for equal games.
-        stop_at_error: end at the first game that cannot be read; those before it are kept.
 
     Raises:
-        UsageError: the target is no folder for these games, a file is damaged, there is nothing to
-            import, or (with `stop_at_error`) a game cannot be read.
+        UsageError: the target is no folder for these games, a file is damaged, or there is nothing
+            to import.
     """
     started = time.perf_counter()
     result = ImportResult(stopped="interrupted")
@@ -156,9 +147,6 @@ def import_games(
             for game in reader:
                 if isinstance(game, RecordError):
                     result.dropped.add(game.reason, str(game.place), game.message)
-                    if stop_at_error:
-                        result.stopped = str(game)
-                        break
                     continue
                 result.read += 1
                 if reader.claims_another_winner(game):
@@ -182,8 +170,7 @@ def import_games(
                         batch = []
                         if result.imported % GAMES_OF_A_PART == 0:
                             store.flush()
-            else:
-                result.stopped = ""
+            result.stopped = ""
         finally:  # neither a damaged file nor Ctrl-C costs a game that was read before it
             store.append(batch)
             store.flush()
@@ -191,10 +178,6 @@ def import_games(
             result.seconds = round(time.perf_counter() - started, 3)
             entry = {"files": [file_name(file) for file in reader.files], **result.as_json()}
             _write_summary(target, duplicates, [*history, entry])
-    if result.stopped:
-        raise UsageError(
-            f"{result.stopped}; {result.imported:,} new games before it are kept, see on_error=skip"
-        )
     if not result.read:
         such = [f", such as {one['place']}: {one['said']}" for one in result.dropped.values()]
         raise UsageError(

@@ -172,34 +172,23 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
     Raises:
         UsageError: the file is damaged, or not a part of a store.
     """
-    is_journal = file.name == JOURNAL
-    whole = read_table(file, schema=SCHEMA if is_journal else PART_SCHEMA)
-    table = whole.select(SCHEMA.names)
+    # The checksums of all columns are verified.
+    table = read_table(file, PART_SCHEMA.names).select(SCHEMA.names)
     faults = faults_of(table)
-    if faults:
-        sound = pa.array([row not in faults for row in range(table.num_rows)], pa.bool_())
-        records = iter(to_records(table.filter(sound)))
-    else:
-        records = iter(to_records(table))
+    sound = pa.array([row not in faults for row in range(table.num_rows)], pa.bool_())
+    records = iter(to_records(table.filter(sound)))
     games: list[GameRecord | RecordError] = []
     for row in range(table.num_rows):
         if row in faults:
             games.append(RecordError(*faults[row], Place(str(file), row + 1)))
         else:
             games.append(next(records))
-    if is_journal:
-        written: set[int] = set()
-        for part in part_files(file.parent)[-1:]:
-            written.update(_ids(part))
-        return [
-            game for game in games if isinstance(game, RecordError) or game.game_id not in written
-        ]
-    for row, text in enumerate(whole.column(MOVES_TEXT).to_pylist()):
-        game = games[row]
-        if text is not None and isinstance(game, GameRecord) and text != _moves_text(game):
-            reason = "moves_text names other moves than moves"
-            games[row] = RecordError("moves_text", reason, Place(str(file), row + 1))
-    return games
+    if file.name != JOURNAL:
+        return games
+    written: set[int] = set()
+    for part in part_files(file.parent)[-1:]:
+        written.update(_ids(part))
+    return [game for game in games if isinstance(game, RecordError) or game.game_id not in written]
 
 
 def read_records(file: Path) -> list[GameRecord]:
@@ -221,11 +210,8 @@ def checked_table(file: Path, columns: list[str] | None = None) -> pa.Table:
     return table
 
 
-def read_table(
-    file: Path, columns: list[str] | None = None, schema: pa.Schema = SCHEMA
-) -> pa.Table:
-    """The rows of one part file, or of a journal up to its end or to the place of a kill, as they
-    stand there.
+def read_table(file: Path, columns: list[str] | None = None) -> pa.Table:
+    """The rows of one part file, or of a journal up to its end or to the place of a kill.
 
     Raises:
         UsageError: the file is damaged, or holds something else.
@@ -233,7 +219,10 @@ def read_table(
     try:
         if file.name != JOURNAL:
             return pq.read_table(
-                file, columns=columns, schema=schema, page_checksum_verification=True
+                file,
+                columns=columns or SCHEMA.names,
+                schema=PART_SCHEMA,
+                page_checksum_verification=True,
             )
         batches: list[pa.RecordBatch] = []
         with suppress(pa.ArrowInvalid, OSError), pa.ipc.open_stream(file.read_bytes()) as stream:

@@ -219,12 +219,6 @@ def test_who_cannot_stop_talking_loses_at_once(start: Start, changes: str, note:
     assert note in note_of(start(f"def boardsize(words):\n  {changes}\n"))
 
 
-def test_a_slow_program_is_waited_for_as_long_as_it_may_take(start: Start) -> None:
-    player = start("def genmove(words):\n  time.sleep(0.3)\n  say('c3')\n")
-    player.begin(3)
-    assert move_of(player, []) == 8
-
-
 def test_a_program_that_hangs_in_a_game_is_started_anew_for_the_next(
     start: Start, tmp_path: Path
 ) -> None:

@@ -14,7 +14,6 @@ from hexlit.arena.matches import (
     balanced_openings,
     fair_openings,
     play_match,
-    position_key,
     random_openings,
 )
 from hexlit.arena.players import (
@@ -255,22 +254,6 @@ def test_every_opening_is_played_with_both_colours_however_many_at_once(at_once:
             assert game.moves[ply] == (empty[0] if mover == "low" else empty[-1])
 
 
-def test_games_one_after_another_are_those_played_side_by_side() -> None:
-    random = Contestant("random", lambda games: RandomPlayer(7))
-    side_by_side = {
-        pair[0].pair: pair
-        for pair in play_pairs(random, named("low", Lowest()), OPENINGS, 4, at_once=3)
-    }
-    player = Scripted(lowest_empty)
-    in_turn = {
-        pair[0].pair: pair
-        for pair in play_pairs(random, alone("low", player), OPENINGS, 4, at_once=3)
-    }
-    assert side_by_side == in_turn
-    assert (player.begun, player.closed) == (10, 1)
-    assert all(len(moves) >= 2 for moves in player.seen), "the opening belongs to the moves"
-
-
 @pytest.mark.parametrize(
     ("answer", "note"),
     [
@@ -419,11 +402,6 @@ def test_openings_that_are_none_or_may_win_are_refused(plies: int) -> None:
         UsageError, match=f"openings.plies={plies}: on a 4x4 board an opening has 1 to 3 plies"
     ):
         balanced_openings(4, 1, plies, 0)
-
-
-def test_the_same_position_has_one_key_by_whatever_moves_and_turned() -> None:
-    assert position_key((0, 5, 2), 3) == position_key((2, 5, 0), 3) == position_key((8, 3, 6), 3)
-    assert position_key((0, 5, 2), 3) != position_key((5, 0, 2), 3)
 
 
 def test_fair_openings_are_the_lists_while_it_has_as_many() -> None:

@@ -181,10 +181,6 @@ def test_intervals_are_the_published_ones(hits: int, count: int, low: float, hig
     assert interval(hits, count) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_nothing_counted_says_nothing() -> None:
-    assert share_of(0, 0) == {"share": None, "low": 0.0, "high": 1.0, "hits": 0, "count": 0}
-
-
 @given(st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_an_interval_holds_its_share_and_mirrors(counts: tuple[int, int]) -> None:
     hits, count = counts

@@ -102,15 +102,6 @@ def test_a_perfect_score_is_finite_and_says_that_the_prior_holds_it() -> None:
     assert [rating.bound for rating in even] == ["", ""]
 
 
-def test_split_pairs_tell_more_than_the_same_score_in_pairs_won_and_lost() -> None:
-    """Two games of one opening: where each player wins one, the strengths are known to be close."""
-    split, decided = (
-        rate(["a", "b"], {("a", "b"): counts}, "b")[0] for counts in ((0, 100, 0), (50, 0, 50))
-    )
-    assert split.elo == pytest.approx(decided.elo, abs=1e-6)
-    assert split.high - split.low < 0.5 * (decided.high - decided.low)
-
-
 def test_players_whom_no_games_connect_are_named() -> None:
     with pytest.raises(ValueError, match="no games connect c, d with the anchor a"):
         rate(

@@ -113,16 +113,6 @@ def test_openings_share_the_batches_of_the_positions() -> None:
     assert figures["opening_map"] == values.tolist()
 
 
-def test_positions_are_kept_between_measurements_and_runs(tmp_path: Path) -> None:
-    config = EvaluationConfig(simulations=4, positions=30, game_positions=24)
-    arguments = {"size": 4, "swap": False, "batch": 16, "cache": tmp_path}
-    first = Strength(config, SearchConfig(), **arguments)  # type: ignore[arg-type]
-    figures = [first.measure(UniformEvaluator(), final=True) for _ in range(2)]
-    again = Strength(config, SearchConfig(), **arguments)  # type: ignore[arg-type]
-    assert figures[0] == figures[1] == again.measure(UniformEvaluator(), final=True)
-    assert len(list(tmp_path.iterdir())) == 2  # random cells, games
-
-
 def test_positions_that_a_run_looks_at_are_not_those_of_its_final_figures(tmp_path: Path) -> None:
     """The positions that end a run and choose its
     best epoch must not be those of the final figures.
@@ -158,13 +148,6 @@ def test_a_target_is_all_openings_and_the_two_shares_where_they_can_be_measured(
     target: StrengthTargetConfig, every: int, size: int, expected: dict[str, float] | None
 ) -> None:
     assert target_of(EvaluationConfig(every_epochs=every, target=target), size) == expected
-
-
-def test_perfect_knowledge_proves_itself_by_figures_that_are_not_final() -> None:
-    figures = measured(5, Oracle(5), final=False)
-    least = target_of(EvaluationConfig(target=StrengthTargetConfig(enabled=True)), 5)
-    assert least is not None
-    assert all(figures[name] >= value for name, value in least.items())
 
 
 def test_elo_to_perfect_play_tells_the_perfect_from_others() -> None:

@@ -145,13 +145,16 @@ def test_a_changed_byte_of_any_column_is_one_line(column: str, capsys: Captured)
         )
 
 
-def test_the_first_error_may_end_an_import_and_what_came_before_stays(capsys: Captured) -> None:
-    Path("games.wolve").write_text("b a1,w a2,B\nb a1,w a1,B\nb a1,w a3,B\n")
-    assert main(["games", "import", "source=games.wolve", "target=store", "on_error=stop"]) == 2
-    captured = capsys.readouterr()
-    assert captured.err.startswith("hexlit games: games.wolve:2")
-    assert captured.err.count("\n") == 1
-    assert len(GameStore(Path("store"))) == 1
+def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(GameStore, "append", full)
+    assert main(["games", "import", f"source={SGF}", "target=store"]) == 2
+    err = capsys.readouterr().err
+    assert (
+        err == "hexlit games: this machine: cannot be read or written (No space left on device)\n"
+    )
 
 
 def test_puzzles_are_written_as_sgf_and_as_a_page_that_hides_the_solutions(

@@ -47,20 +47,6 @@ class Digest:
         value[:] = ((digest * 2654435761) % 2001 - 1000) / np.float32(1000)
 
 
-class BlackIsHappy:
-    """Says that Black wins, by a fixed margin, whatever stands on the board."""
-
-    def __init__(self, margin: float) -> None:
-        self.margin = margin
-
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
-        stones = planes[:, :2].sum((2, 3))
-        policy.fill(1.0)
-        value[:] = np.where(stones[:, 0] == stones[:, 1], self.margin, -self.margin)
-
-
 class Leaning(Digest):
     """As `Digest`, on the whole in favour of Black."""
 
@@ -273,31 +259,6 @@ def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(
     )
 
 
-def test_false_resignations_are_counted_where_the_evaluator_is_wrong(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """White is told that it is lost, yet wins some of the games that it must continue."""
-    monkeypatch.setattr(play_module, "RESIGN_OFF_SHARE", 0.5)
-    config = SelfPlayConfig(
-        fast_simulations=2,
-        full_share=1.0,
-        opening_share=0.0,
-        resign_threshold=0.8,
-    )
-    actor = SelfPlay(GamesSettings(config, SearchConfig(simulations=2), size=4, games=16, seed=1))
-    records, counts = collect(actor, 1000, BlackIsHappy(0.9))
-    resigned = [record for record in records.values() if record.ending is Ending.RESIGNED]
-    assert {len(record.moves) for record in resigned} == {
-        3
-    }  # White's second move would have been the fourth
-    assert {record.winner for record in resigned} == {1}
-    off = [record for record in records.values() if not record.may_resign]
-    assert {record.would_resign for record in off} == {-1}
-    won_after_all = sum(record.winner == -1 for record in off)
-    assert 0 < won_after_all < len(off)
-    assert (counts.unresigned, counts.false_resigns) == (len(off), won_after_all)
-
-
 def greedy(temperature: float, halflife: float = 6.0) -> SelfPlayConfig:
     return SelfPlayConfig(
         full_share=1.0,
@@ -321,18 +282,6 @@ def test_temperature_zero_always_plays_the_best_move(
         tuple(record.moves.tolist()) for record in play(config=greedy(1.0), search=search).values()
     }
     assert len(lines) > 10
-
-
-def test_temperature_falls_by_half_in_its_halflife(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(play_module, "TEMPERATURE_FINAL", 0.0)
-    records = play(config=greedy(1.0, halflife=0.01), positions=400)
-    answers = {
-        (int(record.moves[0]), tuple(record.moves[1:].tolist())) for record in records.values()
-    }
-    firsts = {first for first, _ in answers}
-    assert (
-        len(firsts) == len(answers) > 2
-    )  # the first move is drawn, everything after it follows from it
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])

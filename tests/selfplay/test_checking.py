@@ -181,8 +181,6 @@ def test_an_import_leaves_forged_rows_out_and_counts_them(tmp_path: Path) -> Non
     folder = store_of(tmp_path / "store", 2, {"winner": 5})
     result = import_games(read(folder), tmp_path / "target")
     assert (result.read, result.imported, result.dropped.counts["winner"]) == (15, 1, 1)
-    with pytest.raises(UsageError, match=r"part-000001\.parquet:3: winner=5: must"):
-        import_games(read(folder), tmp_path / "other", stop_at_error=True)
     assert verify_games(read(tmp_path / "target")).fine
 
 

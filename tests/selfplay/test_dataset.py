@@ -56,14 +56,6 @@ def test_positions_are_those_of_the_board_with_the_move_played_and_the_result(
     ]
 
 
-def test_every_row_knows_its_game(tmp_path: Path) -> None:
-    records = random_games(12)
-    positions = opened(save(tmp_path / "store", records))
-    games = [number for number, record in enumerate(records) for _ in plies_of(record, swap=False)]
-    assert positions.games_of(np.arange(len(positions))).tolist() == games
-    assert positions.games == 12
-
-
 def test_no_ply_of_an_opening_is_a_target(tmp_path: Path) -> None:
     """A game that is nothing but its opening has none."""
     records = [replace(random_game(number, 4), opening=3) for number in range(10)]
@@ -210,14 +202,6 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     part.write_bytes(whole)
     pq.write_table(pq.read_table(part).select(["size", "moves"]), part)
     with pytest.raises(UsageError, match=r"part-000000.parquet, row 1: swap is empty"):
-        opened(folder)
-
-
-def test_a_store_without_any_game_is_refused(tmp_path: Path) -> None:
-    folder = save(tmp_path / "store", random_games(2))
-    part = folder / "part-000000.parquet"
-    pq.write_table(pq.read_table(part).slice(0, 0), part)
-    with pytest.raises(UsageError, match="no position to learn from"):
         opened(folder)
 
 

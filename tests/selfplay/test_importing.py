@@ -50,7 +50,6 @@ NOTED = {"unfinished, winner only claimed": 1}
     ("rule", "imported", "dropped"),
     [
         ("symmetric", 3, {"duplicate": 1, "duplicate, turned by 180°": 1}),
-        ("exact", 4, {"duplicate": 1}),
         ("keep", 5, {}),
     ],
 )
@@ -122,17 +121,6 @@ def test_parts_are_of_bounded_size(
     assert [len(read_records(part)) for part in part_files(tmp_path / "store")] == [2, 1]
 
 
-def test_stopping_at_the_first_error_keeps_what_came_before_and_claims_no_more(
-    file: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(UsageError, match=r"games\.wolve:4.*1 new games before it are kept"):
-        import_games(read(file), tmp_path / "store", stop_at_error=True)
-    assert len(GameStore(tmp_path / "store")) == 1
-    entry = json.loads((tmp_path / "store" / SUMMARY).read_text(encoding="utf-8"))["imports"][0]
-    assert (entry["read"], entry["imported"]) == (3, 1)
-    assert "games.wolve:4" in entry["stopped"]
-
-
 def test_a_damaged_part_among_the_sources_costs_no_game_that_came_before(
     file: Path, tmp_path: Path
 ) -> None:
@@ -148,7 +136,7 @@ def test_a_damaged_part_among_the_sources_costs_no_game_that_came_before(
 def test_a_store_of_another_rule_is_refused(file: Path, tmp_path: Path) -> None:
     import_games(read(file), tmp_path / "store")
     with pytest.raises(UsageError, match="imported with duplicates=symmetric"):
-        import_games(read(file), tmp_path / "store", duplicates=Duplicates.EXACT)
+        import_games(read(file), tmp_path / "store", duplicates=Duplicates.KEEP)
 
 
 def test_a_store_of_self_play_is_refused(file: Path, tmp_path: Path) -> None:
@@ -269,19 +257,6 @@ def test_a_game_and_the_same_turned_have_one_id_of_63_bits_and_one_of_them_is_th
     assert 0 <= one < 2**63
     symmetric = np.array_equal(game.moves, turned(game).moves)
     assert (is_turned != other_is_turned) or symmetric
-
-
-@given(games())
-def test_exact_ids_tell_a_game_from_the_same_turned_and_the_first_form_has_the_symmetric_id(
-    game: GameRecord,
-) -> None:
-    if np.array_equal(game.moves, turned(game).moves):
-        return
-    exact = {game_identity(one, Duplicates.EXACT) for one in (game, turned(game))}
-    assert len({game_id for game_id, _ in exact}) == 2
-    assert game_identity(game, Duplicates.SYMMETRIC)[0] in {
-        game_id for game_id, is_turned in exact if not is_turned
-    }
 
 
 @pytest.mark.parametrize("rule", list(Duplicates))

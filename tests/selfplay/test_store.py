@@ -16,8 +16,6 @@ from hexlit.selfplay.store import (
     read_records,
     read_rows,
     read_table,
-    to_records,
-    to_table,
 )
 from tests.commands.preloaded import run_apart
 
@@ -83,12 +81,6 @@ def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
     store.close()
     assert_same(list(GameStore(tmp_path).records()), games)
     assert len(store) == 5
-
-
-def test_a_table_and_its_slices_give_their_records() -> None:
-    games = [record(game) for game in range(6)]
-    assert_same(to_records(to_table(games).slice(2, 3)), games[2:5])
-    assert to_records(to_table([])) == []
 
 
 def test_games_that_are_known_are_passed_over(tmp_path: Path) -> None:

@@ -128,18 +128,6 @@ def test_every_position_comes_once_before_any_comes_again() -> None:
     assert len(epoch) == 8
 
 
-@pytest.mark.parametrize("batch", [512, 1024])
-def test_batches_have_the_size_asked_for(batch: int) -> None:
-    """512 to 1024 positions, also from a window with fewer."""
-    window = window_of(games(60))
-    assert len(window) < batch
-    epoch = window.epoch(batch=batch, steps=3, seed=0, epoch=0)
-    for step in range(3):
-        assert [len(array) for array in epoch[step]] == [batch] * 3
-    counts = Counter(rows(epoch[0]))
-    assert max(counts.values()) < 12
-
-
 @pytest.mark.parametrize("capacity", [1, 20, 100])
 def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: int) -> None:
     """The window is honoured."""

@@ -35,7 +35,6 @@ _RANGES = {
     "level": (0, len(LEVELS), int),
     "resign": (0, 0.5, float),
     "simulations": (1, MOST_SIMULATIONS, int),
-    "solver_nodes": (1, LARGEST_NUMBER, int),
     "solver_seconds": (0.01, LONGEST_TIME, float),
 }
 """Parameter of a game -> least and largest value, and its type."""
@@ -179,9 +178,9 @@ def loadsgf(session: HtpSession, file: str, moves: str | None = None) -> None:
 
 
 def time_left(
-    session: HtpSession, colour_text: str | None = None, left: str | None = None, moves: str = "0"
+    session: HtpSession, colour_text: str | None = None, left: str | None = None
 ) -> str | None:
-    """Tell the players' time, or set that of one; a number of moves may follow, as in GTP."""
+    """Report the players' time, or set that of one."""
     if colour_text is None:
         return ", ".join(
             f"{COLOUR_NAMES[colour]} {session.clocks[colour]}" for colour in (BLACK, WHITE)
@@ -189,16 +188,14 @@ def time_left(
     colour = parse_colour(colour_text)
     if left is None:
         return str(session.clocks[colour])
-    seconds = parse_number(left, "time", 0, LONGEST_TIME)
-    count = parse_whole(moves, "number of moves", 0, 999)
-    session.clocks[colour] = PlayerTime(seconds, count)
+    session.clocks[colour] = PlayerTime(parse_number(left, "time", 0, LONGEST_TIME))
     return None
 
 
 def param_game(
     session: HtpSession, name: str | None = None, value: str | None = None
 ) -> str | None:
-    """Tell the parameters of a game, or set one."""
+    """Report the parameters of a game, or set one."""
     settings = session.settings
     values = {
         "allow_swap": str(int(session.swap)),
@@ -206,7 +203,6 @@ def param_game(
         "level": str(session.level),
         "resign": f"{settings.resign:g}",
         "simulations": str(session.simulations),
-        "solver_nodes": str(settings.solver_nodes or "no limit"),
         "solver_seconds": f"{settings.solver_seconds:g}",
     }
     if name is None:
@@ -238,23 +234,22 @@ def network_policy(session: HtpSession, colour: str) -> str:
 
 
 def network_map(session: HtpSession, colour: str) -> str:
-    """The network's winning chance after each move,
-    in percent; on the empty board, its map of openings.
+    """The network's winning chance after each move, in percent.
+
+    On the empty board it is its map of openings.
     """
-    return _pairs(
-        session, {cell: f"{100 * chance:.0f}" for cell, chance in _chances(session, colour).items()}
-    )
-
-
-def network_influence(session: HtpSession, colour: str) -> str:
-    """As the map, as colours."""
-    chances = _chances(session, colour)
-    spots = " ".join(
-        f"{format_cell(cell, session.size)} {chance:.3f}" for cell, chance in chances.items()
-    )
-    best, chance = max(chances.items(), key=lambda entry: entry[1])
-    best_name = format_cell(best, session.size)
-    return f"INFLUENCE {spots}\nTEXT best after one move: {best_name}, winning chance {chance:.2f}"
+    position = session.undecided()
+    mover = parse_colour(colour)
+    chances = {}
+    for cell in np.flatnonzero(position.cells == 0).tolist():
+        after = position.place(mover, cell)
+        chance = 1.0
+        if not after.winner:
+            if session.interrupted():
+                raise UsageError("interrupted")
+            chance = (1 - session.thinker.look(after.cells, -mover)[1]) / 2
+        chances[cell] = f"{100 * chance:.0f}"
+    return _pairs(session, chances)
 
 
 def network_value(session: HtpSession, colour: str) -> str:
@@ -263,42 +258,20 @@ def network_value(session: HtpSession, colour: str) -> str:
     return f"{(1 + value) / 2:.3f}"
 
 
-def _chances(session: HtpSession, colour_text: str) -> dict[int, float]:
-    """Winning chance of the colour after each of its moves, by the network."""
-    position = session.undecided()
-    colour = parse_colour(colour_text)
-    chances = {}
-    for cell in np.flatnonzero(position.cells == 0):
-        after = position.place(colour, int(cell))
-        if not after.winner and session.interrupted():
-            raise UsageError("interrupted")
-        chances[int(cell)] = (
-            1.0 if after.winner else (1 - session.thinker.look(after.cells, -colour)[1]) / 2
-        )
-    return chances
-
-
 def _shown(show: Callable[[TreeNode], str]) -> Callable[[HtpSession, str], str]:
     """An analysis that shows each move that the search has tried."""
 
     def analysis(session: HtpSession, colour: str) -> str:
         _study(session, colour)
-        return _pairs(
-            session,
-            {
-                candidate.action: show(candidate)
-                for candidate in session.thinker.search.candidates()
-            },
-        )
+        candidates = session.thinker.search.candidates()
+        return _pairs(session, {candidate.action: show(candidate) for candidate in candidates})
 
     return analysis
 
 
 search_visits = _shown(lambda candidate: str(candidate.visits))
-search_values = _shown(lambda candidate: f"{candidate.value:.2f}")
-"""Q values for the side to move, -1 to 1."""
 search_winrates = _shown(lambda candidate: f"{50 * (1 + candidate.value):.0f}")
-"""The same as winning chances in percent."""
+"""Winning chances in percent."""
 search_priors = _shown(lambda candidate: f"{100 * candidate.prior:.1f}")
 """In percent."""
 
@@ -384,5 +357,4 @@ def _solved(session: HtpSession, colour_text: str) -> Solution:
     if position.size > MAX_SIZE:
         raise UsageError(f"positions are solved on boards up to {MAX_SIZE}x{MAX_SIZE}")
     seconds = session.settings.solver_seconds
-    nodes = session.settings.solver_nodes
-    return session.solve(colour, seconds=seconds, nodes=nodes, interrupted=session.interrupted)
+    return session.solve(colour, seconds=seconds, interrupted=session.interrupted)

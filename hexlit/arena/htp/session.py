@@ -1,6 +1,4 @@
-"""One program's side of a conversation: its state,
-its thread for thinking, its time, and its answers.
-"""
+"""One program's side of a conversation: its state, its worker thread, its time, its answers."""
 
 import logging
 import time
@@ -39,9 +37,7 @@ RESERVE = 0.05
 """Seconds of a player's time kept in reserve: answers take a moment to arrive."""
 
 FEWEST_MOVES = 4
-"""Least number of further moves in a game's plan,
-so that no move takes more than this part of the time.
-"""
+"""Least number of further moves in a game's plan; no move takes more than this part of the time."""
 
 
 @dataclass
@@ -49,27 +45,21 @@ class PlayerTime:
     """The time of one player."""
 
     left: float | None = None
-    """Seconds for all further moves, or for the next `moves` of them; None is no limit."""
-    moves: int = 0
-    """Moves to make in `left`; 0 is the rest of the game."""
+    """Seconds for all further moves; None is no limit."""
 
     def budget(self, empty: int) -> float | None:
         """Seconds for the next move on a board with `empty` cells; None is no limit.
 
-        Without a number of moves, a quarter of the empty cells is a fair guess of the player's
-        further moves.
+        A quarter of the empty cells is a fair guess of the player's further moves.
         """
         if self.left is None:
             return None
-        moves = self.moves or max(FEWEST_MOVES, empty // 4)
-        return max(0.0, self.left - RESERVE) / moves
+        return max(0.0, self.left - RESERVE) / max(FEWEST_MOVES, empty // 4)
 
     def spend(self, seconds: float) -> None:
         """Subtract the time of a move."""
-        if self.left is None:
-            return
-        self.left = max(0.0, self.left - seconds)
-        self.moves = max(0, self.moves - 1)
+        if self.left is not None:
+            self.left = max(0.0, self.left - seconds)
 
     def __str__(self) -> str:
         """The seconds, or the words for no limit."""
@@ -251,22 +241,15 @@ class HtpSession:
         swap = self.swap and may_swap(position.cells, colour)
         return proved_move(solution, self.thinker, position.cells, colour, swap=swap)
 
-    def solve(
-        self, colour: int, *, seconds: float, interrupted: Until, nodes: int | None = None
-    ) -> Solution:
-        """The exact solution with `colour` to move,
-        see `solved`; proofs are kept for boards of one size.
+    def solve(self, colour: int, *, seconds: float, interrupted: Until) -> Solution:
+        """The exact solution with `colour` to move, see `solved`.
+
+        Proofs are kept for boards of one size.
         """
         if self._solver is None or self._solver.size != self.size:
             self._solver = ExactSolver(self.size)
-        return solved(
-            self._solver,
-            self.position.cells,
-            colour,
-            seconds=seconds,
-            nodes=nodes,
-            interrupted=interrupted,
-        )
+        cells = self.position.cells
+        return solved(self._solver, cells, colour, seconds=seconds, interrupted=interrupted)
 
     def undecided(self) -> Position:
         """The position; raises `UsageError` when the game is over."""

@@ -133,9 +133,7 @@ def test_time_is_told_and_taken_off_by_thinking() -> None:
     assert ask(session, "time_left") == "= black 300.0, white 300.0"
 
 
-@pytest.mark.parametrize(
-    "line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0", "time_left b 0.01 1"]
-)
+@pytest.mark.parametrize("line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0"])
 def test_a_player_without_time_answers_all_the_same_and_at_once(line: str) -> None:
     session = session_of(5, simulations=30_000)
     tell(session, line)
@@ -175,30 +173,14 @@ def test_at_a_level_the_policy_plays_or_fewer_simulations() -> None:
 def test_parameters_are_listed_read_and_set() -> None:
     session = session_of(3)
     game = "= \nallow_swap 0\ngame_time no limit\nlevel 0\nresign 0\nsimulations 16"
-    assert ask(session, "param_game") == f"{game}\nsolver_nodes no limit\nsolver_seconds 30"
-    tell(session, "param_game solver_nodes 500", "param_game solver_seconds 0.5")
-    assert ask(session, "param_game").endswith("\nsolver_nodes 500\nsolver_seconds 0.5")
+    assert ask(session, "param_game") == f"{game}\nsolver_seconds 30"
+    tell(session, "param_game solver_seconds 0.5")
+    assert ask(session, "param_game").endswith("\nsolver_seconds 0.5")
     tell(session, "param_game simulations 2", "param_game allow_swap 1", "param_game resign 0.1")
     assert ask(session, "param_game simulations") == "= 2"
     assert session.swap
     ask(session, "genmove b")
     assert sum(candidate.visits for candidate in session.thinker.search.candidates()) == 2
-
-
-@pytest.mark.parametrize("swap", [False, True])
-def test_the_tree_lives_on_after_a_swap_and_from_the_first_move(swap: bool) -> None:
-    session = session_of(3, simulations=200, swap=swap)
-    tell(session, "play b b2" if swap else "play b a1")
-    first = ask(session, "genmove w").removeprefix("= ")
-    assert (first == "swap-pieces") is swap
-    expected = session.thinker.search.principal_variation()
-    tell(
-        session,
-        f"play b {'abc'[expected[1] % 3]}{expected[1] // 3 + 1}",
-        "param_game simulations 1",
-    )
-    ask(session, "genmove w")
-    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) > 1
 
 
 def test_the_tree_lives_on_between_moves_only_where_that_is_wanted() -> None:
@@ -253,19 +235,13 @@ def test_exact_winning_moves_are_those_of_the_solved_openings(size: int) -> None
     assert ask(session_of(size), "hexlit-winning b").removeprefix("= ").split(" ") == won
 
 
-def test_a_position_that_takes_too_long_or_is_too_large_for_the_solver_is_refused() -> None:
-    assert ask(session_of(6, solver_nodes=1), "hexlit-winning b").startswith(
-        "? not solved within solver_seconds=30 solver_nodes=1;"
-    )
+def test_a_position_that_is_too_large_for_the_solver_is_refused() -> None:
     assert ask(session_of(9), "hexlit-winning b") == "? positions are solved on boards up to 8x8"
 
 
 def test_the_solver_stops_at_its_time_and_at_an_interrupt_and_answers_the_next_question() -> None:
     session = session_of(8, solver_seconds=0.05)
-    assert (
-        ask(session, "hexlit-winning b")
-        == "? not solved within solver_seconds=0.05 solver_nodes=null; with more stones it may be"
-    )
+    assert ask(session, "hexlit-winning b") == "? not solved within solver_seconds=0.05"
     session.settings.solver_seconds = 1e6
     session.interrupted = lambda: True
     assert ask(session, "dfpn-solve-state b") == "? interrupted"
@@ -274,15 +250,10 @@ def test_the_solver_stops_at_its_time_and_at_an_interrupt_and_answers_the_next_q
 @pytest.mark.parametrize(
     ("moves", "colour", "winner"), [(["play b b2"], "w", "black"), (["play b a1"], "w", "white")]
 )
-def test_the_solver_s_commands_of_other_programs(
-    moves: list[str], colour: str, winner: str
-) -> None:
+def test_the_solver_s_command_of_other_programs(moves: list[str], colour: str, winner: str) -> None:
     session = session_of(3)
     tell(session, *moves)
     assert ask(session, f"dfpn-solve-state {colour}") == f"= {winner}"
-    assert ask(session, f"dfpn-solver-find-winning {colour}") == ask(
-        session, f"hexlit-winning {colour}"
-    )
 
 
 @pytest.mark.parametrize("size", [3, 4])
@@ -301,28 +272,6 @@ def test_with_the_solver_a_player_never_loses_what_is_won(size: int) -> None:
         assert session.position.winner == -1
 
 
-def test_with_the_solver_a_won_game_ends_on_larger_boards_too() -> None:
-    """A chain of bridges with a gap that Black may close first;
-    White plays beside it and into it.
-    """
-    session = session_of(11, simulations=1, solver=True)
-    tell(
-        session,
-        *(f"play b {cell}" for cell in ("h2", "g4", "e8", "d10")),
-        *(f"play w {cell}1" for cell in "abkj"),
-    )
-    draw = np.random.default_rng(5)
-    for _ in range(9):
-        ask(session, "genmove b")
-        if session.position.winner:
-            break
-        tell(
-            session,
-            f"play w {format_cell(int(draw.choice(np.flatnonzero(session.position.cells == 0))), 11)}",
-        )
-    assert session.position.winner == 1
-
-
 def test_a_position_that_the_solver_cannot_prove_in_time_is_searched() -> None:
     session = session_of(8, solver=True, proof_seconds=0.01)
     assert ask(session, "genmove b").startswith("= ")
@@ -335,20 +284,16 @@ def test_a_win_in_one_is_seen_after_each_move_and_by_the_search() -> None:
     chances = pairs_of(ask(session, "hexlit-map b"))
     assert chances["b3"] == "100"
     assert float(chances["a1"]) < 100
-    assert ask(session, "hexlit-influence b").endswith(
-        "TEXT best after one move: b3, winning chance 1.00"
-    )
     assert ask(session, "hexlit-best b").startswith("= b3, winning chance 1.000, ")
     assert ask(session, "hexlit-variation b") == "= b3"
     assert pairs_of(ask(session, "hexlit-winrates b"))["b3"] == "100"
-    assert pairs_of(ask(session, "hexlit-values b"))["b3"] == "1.00"
 
 
 def test_analyses_of_one_position_show_one_search() -> None:
     session = session_of(4, simulations=48)
     visits = pairs_of(ask(session, "hexlit-visits b"))
     assert sum(map(int, visits.values())) == 48
-    assert visits.keys() == pairs_of(ask(session, "hexlit-values b")).keys()
+    assert visits.keys() == pairs_of(ask(session, "hexlit-priors b")).keys()
     assert pairs_of(ask(session, "hexlit-visits b")) == visits
     assert sum(map(float, pairs_of(ask(session, "hexlit-policy b")).values())) == pytest.approx(
         100, abs=1

@@ -137,7 +137,7 @@ def test_every_listed_command_is_known_and_no_other() -> None:
         (
             "param_game mood 3",
             "? unknown parameter 'mood': there are allow_swap, game_time, level, resign, "
-            "simulations, solver_nodes, solver_seconds",
+            "simulations, solver_seconds",
         ),
         ("param_game simulations 0", "? simulations '0': must be a whole number from 1 to 32767"),
         ("loadsgf nowhere.sgf", "? file 'nowhere.sgf': cannot be read (No such file or directory)"),
@@ -177,13 +177,6 @@ def test_a_game_played_at_its_budget_keeps_time_to_the_end() -> None:
         clock.spend(budget)
     assert clock.left is not None
     assert clock.left > 0
-
-
-def test_a_number_of_moves_shares_the_time() -> None:
-    clock = PlayerTime(30.0, 3)
-    assert clock.budget(100) == pytest.approx(30 / 3, rel=0.01)
-    clock.spend(5)
-    assert clock.budget(100) == pytest.approx(25 / 2, rel=0.01)
 
 
 def test_a_flag_that_has_fallen_leaves_no_time() -> None:
