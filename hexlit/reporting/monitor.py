@@ -1,9 +1,6 @@
-"""The display of `hexlit monitor`: a live table on a terminal,
-elsewhere one plain line per sample; then the result.
-"""
+"""The display of `hexlit monitor`: a live table or plain lines, then the result."""
 
 import time
-from collections.abc import Sequence
 from statistics import fmean
 from typing import Any, Self
 
@@ -11,15 +8,10 @@ from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from hexlit.reporting.page import Cell, Column, Row, table
+from hexlit.reporting.page import Row, table
 from hexlit.reporting.quantities import format_duration, shown
 from hexlit.reporting.screen import LiveDisplay
 from hexlit.reporting.text import table_for
-
-_TREND = 24  # samples in the small curve
-_FIGURE = 9  # characters of a figure, such as `1.94 GiB`
-_HEIGHTS = "▁▂▃▄▅▆▇█"
-
 
 SampleView = Any
 """A sample: `seconds`, the fields of `FIGURES`, None where unmeasured, and `reasons` by field."""
@@ -112,48 +104,27 @@ class ResourceDisplay(LiveDisplay):
             self.line(line)
 
     def _table(self) -> Grid:
-        """A row a figure; on a narrow terminal the mean goes first, then the trend."""
+        """A row per figure."""
         rows: list[Row] = []
         for name, (heading, unit) in FIGURES.items():
-            values = [getattr(sample, name) for sample in list(self._samples)]
-            known = [value for value in values if value is not None]
-            figures = [
-                values[-1] if values else None,
-                fmean(known) if known else None,
-                max(known, default=None),
-            ]
-            curve = sparkline(values[-_TREND:], 1.0 if name == "device_utilisation" else None)
-            texts = (shown(one, unit).rjust(_FIGURE) for one in figures)
-            rows.append([heading, *texts, Cell(curve, state="running")])
-        headings = ["", "latest", "mean", "peak", Column("trend", rank=1)]
-        return table_for(table("", headings, rows, ranks={"mean": 2}), self.console.width - 4)
+            known = self._known(name)
+            latest = getattr(self._samples[-1], name) if self._samples else None
+            mean = fmean(known) if known else None
+            peak = max(known, default=None)
+            rows.append([heading, *(shown(one, unit) for one in (latest, mean, peak))])
+        headings = ["", "latest", "mean", "peak"]
+        return table_for(table("", headings, rows), self.console.width - 4)
+
+    def _known(self, name: str) -> list[float]:
+        values = [getattr(sample, name) for sample in list(self._samples)]
+        return [value for value in values if value is not None]
 
     def _missing(self) -> list[str]:
         """Figures that were never measured, and why: one line per reason."""
         by_reason: dict[str, list[str]] = {}
         for name, (heading, _) in FIGURES.items():
-            if len(self._samples) > 1 and all(
-                getattr(sample, name) is None for sample in list(self._samples)
-            ):
-                by_reason.setdefault(self._samples[-1].reasons.get(name, ""), []).append(heading)
-        return [
-            f"{', '.join(names)} not measured: {reason}"
-            for reason, names in by_reason.items()
-            if reason
-        ]
-
-
-def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
-    """The values as a small curve from 0 to `top`,
-    or to the largest of them; a blank for a missing value.
-    """
-    known = [value for value in values if value is not None]
-    highest = top or max(known, default=0.0) or 1.0
-    signs = []
-    for value in values:
-        if value is None:
-            signs.append(" ")
-            continue
-        share = min(1.0, max(0.0, value / highest))
-        signs.append(_HEIGHTS[round(share * (len(_HEIGHTS) - 1))])
-    return "".join(signs)
+            if len(self._samples) > 1 and not self._known(name):
+                reason = self._samples[-1].reasons.get(name)
+                if reason:
+                    by_reason.setdefault(reason, []).append(heading)
+        return [f"{', '.join(names)} not measured: {why}" for why, names in by_reason.items()]

@@ -1,6 +1,4 @@
-"""The live displays: pictures drawn again and again while a command works;
-plain lines where there is no terminal.
-"""
+"""The live displays: pictures drawn again and again while a command works, or plain lines."""
 
 import time
 from abc import ABC, abstractmethod
@@ -21,8 +19,8 @@ from hexlit.reporting.quantities import format_duration, format_rate, shown, tim
 SECONDS_BETWEEN_LINES = 10.0
 GAP = 2
 """Blanks between two columns."""
-NARROWEST_BAR, WIDEST_BAR = 6, 28
-"""Characters of a bar; where there is less room it is left out."""
+WIDEST_BAR = 28
+"""Most characters of a bar."""
 
 
 def is_screen(console: Console) -> bool:
@@ -45,35 +43,22 @@ class Bar(NamedTuple):
 
 
 def bars_table(bars: Sequence[Bar], width: int) -> Table:
-    """The bars below one another. They shrink on a narrow terminal,
-    then the facts take several lines.
-    """
-    names = [bar.name for bar in bars]
-    amounts = [bar.amount for bar in bars]
-    facts = [" · ".join(filter(None, bar.facts)) for bar in bars]
-    taken = sum(max(map(len, column)) + GAP for column in (names, amounts, facts))
-    bar_width = min(WIDEST_BAR, width - taken)
+    """The bars below one another, shorter on a narrow terminal."""
     table = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-    for bar, text in zip(bars, facts, strict=True):
-        cells: list[RenderableType] = [Text(bar.name, "bold")]
-        if bar_width >= NARROWEST_BAR:
-            cells.append(drawn_bar(bar, bar_width))
-        table.add_row(*cells, Text(bar.amount), Text(text, "cyan", overflow="fold"))
+    for bar in bars:
+        moves = bar.share is None
+        drawn = ProgressBar(
+            total=None if moves else 1.0,
+            completed=bar.share or 0.0,
+            width=min(WIDEST_BAR, width // 6),
+            pulse=moves,
+            complete_style=bar.colour,
+            finished_style=bar.colour,
+            pulse_style=bar.colour,
+        )
+        facts = Text(" · ".join(filter(None, bar.facts)), "cyan", overflow="fold")
+        table.add_row(Text(bar.name, "bold"), drawn, Text(bar.amount), facts)
     return table
-
-
-def drawn_bar(bar: Bar, width: int) -> ProgressBar:
-    """The bar alone; it moves where its share is not known."""
-    moves = bar.share is None
-    return ProgressBar(
-        total=None if moves else 1.0,
-        completed=bar.share or 0.0,
-        width=width,
-        pulse=moves,
-        complete_style=bar.colour,
-        finished_style=bar.colour,
-        pulse_style=bar.colour,
-    )
 
 
 @contextmanager
@@ -139,9 +124,7 @@ class LiveDisplay(ABC):
         print(text, file=self.console.file, flush=True)
 
     def line_due(self) -> bool:
-        """Whether a line is due where nothing is drawn,
-        one in ten seconds; asked only when there is one to tell.
-        """
+        """Whether a line is due where nothing is drawn, one in ten seconds."""
         due = not self.live and time.monotonic() >= self._next_line
         if due:
             self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
@@ -182,9 +165,7 @@ class Counting(LiveDisplay):
     ) -> None:
         super().__init__(console, transient=unit == "bytes")
         self.done, self._total, self._title, self._unit = done, total, title, unit
-        self._first: tuple[float, int, int] | None = (
-            None  # time of the first step, its amount and its games
-        )
+        self._first: tuple[float, int, int] | None = None  # time, amount and games at first
         self._facts: list[str] = []
 
     def advance(self, games: int) -> None:
@@ -196,16 +177,14 @@ class Counting(LiveDisplay):
         now, self.done = time.monotonic(), done
         began, first_done, first_games = self._first = self._first or (now, done, games)
         seconds = max(now - began, 1e-9)
-        pace = (
-            f"{format_rate((games - first_games) / seconds)} games/s" if games > first_games else ""
-        )
-        count = "" if self._unit == "count" else f"{games:,} games"
-        self._facts = [count, pace, time_left(seconds, done - first_done, self._total - first_done)]
+        left = time_left(seconds, done - first_done, self._total - first_done)
+        facts = [f"{format_rate((games - first_games) / seconds)} games/s", left]
+        if self._unit != "count":
+            facts.insert(0, f"{games:,} games")
+        self._facts = facts
         if self.line_due():
             amount = f"{shown(done, self._unit)} of {shown(self._total, self._unit)}"
-            self.line(
-                ", ".join(filter(None, [amount if count else f"{amount} games", *self._facts]))
-            )
+            self.line(", ".join(filter(None, [amount, *facts])))
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
