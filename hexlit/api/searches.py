@@ -16,6 +16,7 @@ from hexlit.api.interface import DataFrame, frame, pandas_here
 from hexlit.commands.predict import task_of
 from hexlit.commands.tasks import part_of
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import FloatArray
 from hexlit.hex.board import GameBoard
 from hexlit.hex.frame import frame_map
 from hexlit.hex.notation import SWAP, format_cell
@@ -45,7 +46,7 @@ class Opinion(Drawn):
     """
 
     board: Board
-    policy: NDArray[np.float32]
+    policy: FloatArray
     value: float
 
     @property
@@ -81,7 +82,7 @@ class Searched(Drawn):
     board: Board
     move: str
     value: float
-    policy: NDArray[np.float32]
+    policy: FloatArray
     visits: NDArray[np.int32]
     root: TreeNode
 

@@ -4,9 +4,9 @@ import logging
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.arena.players import Player
+from hexlit.hex.arrays import Int8Array, Int16Array
 from hexlit.hex.engine import empty_stones, place_all, winning_cells
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.geometry import WHITE, geometry
@@ -37,11 +37,11 @@ class TwoDistancePlayer(Player):
         self.width = width
         self.seed = seed
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+    def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
         """See `Player`."""
         return self._search(cells, to_move, self.depth)[0]
 
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+    def reply(self, cells: Int8Array) -> Int16Array:
         """See `Player`: it swaps if its value is below 0, the mean over its depth and one more.
 
         A static evaluation favours the player who moved last, so one depth alone would always swap
@@ -54,9 +54,7 @@ class TwoDistancePlayer(Player):
         swap = np.int16(cells.shape[1])
         return np.where(stands_worse, swap, moves)
 
-    def _search(
-        self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int
-    ) -> MovesAndValues:
+    def _search(self, cells: Int8Array, to_move: Int8Array, depth: int) -> MovesAndValues:
         table = geometry(math.isqrt(cells.shape[1]))
 
         def search(first: int, last: int) -> MovesAndValues:
@@ -96,7 +94,7 @@ class SolverPlayer(Player):
         self._solver = ExactSolver(size, rows)
         self._otherwise = TwoDistancePlayer(seed=seed)
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+    def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
         """See `Player`."""
         moves = self._winning_moves(cells, to_move)
         for game in np.flatnonzero(moves == _LOST):
@@ -111,7 +109,7 @@ class SolverPlayer(Player):
             moves[rest] = self._otherwise.choose(cells[rest], to_move[rest])
         return moves
 
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+    def reply(self, cells: Int8Array) -> Int16Array:
         """See `Player`: it swaps in lost positions;
         if the solver gives up, two-distance decides.
         """
@@ -122,16 +120,14 @@ class SolverPlayer(Player):
             moves[rest] = self._otherwise.reply(cells[rest])
         return moves
 
-    def _winning_moves(
-        self, cells: NDArray[np.int8], to_move: NDArray[np.int8]
-    ) -> NDArray[np.int16]:
+    def _winning_moves(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
         moves = [
             self._winning_move(board, int(colour))
             for board, colour in zip(cells, to_move, strict=True)
         ]
         return np.array(moves, np.int16)
 
-    def _winning_move(self, cells: NDArray[np.int8], to_move: int) -> int:
+    def _winning_move(self, cells: Int8Array, to_move: int) -> int:
         """A winning move, one that wins at once if there is one; or `_LOST` or `_UNSOLVED`."""
         table = geometry(self._solver.size)
         stones = empty_stones(1, table.size)

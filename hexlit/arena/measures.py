@@ -11,12 +11,12 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.arena.matches import play_match
 from hexlit.arena.players import Judgement, Judging, JudgingPlayer, Network
 from hexlit.arena.ratings import PERFECT, Rating, rate_against_perfect
 from hexlit.arena.strength import keeps_the_win, opening_values
+from hexlit.hex.arrays import BoolArray, Int8Array, Int16Array
 from hexlit.hex.judging import openings_right
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.truth import STAGES, SolvedPositions
@@ -59,7 +59,7 @@ def share_of(hits: int, count: int) -> dict[str, float | int | None]:
     }
 
 
-def _share(hits: NDArray[np.bool_]) -> dict[str, float | int | None]:
+def _share(hits: BoolArray) -> dict[str, float | int | None]:
     """The share of true `hits`."""
     return share_of(int(hits.sum()), len(hits))
 
@@ -97,7 +97,7 @@ def measure_truth(
     whole = searches * count
     done = 0
 
-    def judged(number: int, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+    def judged(number: int, cells: Int8Array, to_move: Int8Array) -> Judgement:
         nonlocal done
         parts = []
         for start in range(0, len(cells), batch):
@@ -164,7 +164,7 @@ def measure_perfect(
     return {"anchor": PERFECT, "players": players, "forfeits": []}
 
 
-def _openings(judge: Judging, size: int, truth: NDArray[np.bool_]) -> Document:
+def _openings(judge: Judging, size: int, truth: BoolArray) -> Document:
     values = opening_values(judge, size)
     return {"map": values.tolist(), "right": openings_right(values.tolist(), truth)}
 
@@ -177,7 +177,7 @@ def _positions(judge: Judging, positions: SolvedPositions) -> Document:
     return {"optimality": optimality(positions, result.action), "calibration": calibration}
 
 
-def optimality(positions: SolvedPositions, moves: NDArray[np.int16]) -> Document:
+def optimality(positions: SolvedPositions, moves: Int16Array) -> Document:
     """Share of the won positions that the move keeps won:
     of `all`, by `stages` and by `sources`.
     """

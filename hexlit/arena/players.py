@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import FloatArray, Int8Array, Int16Array, Int64Array
 from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.frame import frame_actions
@@ -58,13 +59,13 @@ class Player:
     def close(self) -> None:
         """Give back what the player holds; no game follows."""
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+    def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
         """Moves int16 `[B]` for undecided positions int8
         `[B, size*size]` with `to_move` int8 `[B]` (+1, -1).
         """
         raise NotImplementedError
 
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+    def reply(self, cells: Int8Array) -> Int16Array:
         """White's moves int16 `[B]` when it may swap: a cell, or `size*size` to swap.
 
         Each of the positions int8 `[B, size*size]` has one stone, a black one.
@@ -86,28 +87,28 @@ class Contestant:
 class Judgement(NamedTuple):
     """Moves and values of B positions."""
 
-    action: NDArray[np.int16]
+    action: Int16Array
     """The move to play, a cell of the board, `[B]`."""
-    value: NDArray[np.float32]
+    value: FloatArray
     """In [-1, 1] for the side to move, `[B]`."""
 
 
-Judging = Callable[[NDArray[np.int8], NDArray[np.int8]], Judgement]
+Judging = Callable[[Int8Array, Int8Array], Judgement]
 """See `JudgingPlayer.judge`."""
 
 
 class JudgingPlayer(Player):
     """A player of many games that judges positions; it swaps if it would stand worse without."""
 
-    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+    def judge(self, cells: Int8Array, to_move: Int8Array) -> Judgement:
         """Judge undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
         raise NotImplementedError
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+    def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
         """See `Player`: the move that it judges best."""
         return self.judge(cells, to_move).action
 
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+    def reply(self, cells: Int8Array) -> Int16Array:
         """See `Player`: by the value. Swap-pieces exchanges rows,
         columns and colours, so it turns the value's sign.
         """
@@ -129,13 +130,11 @@ class NetworkPlayer(JudgingPlayer):
         self._batch = batch
         self._swap = swap
 
-    def judge(
-        self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False
-    ) -> Judgement:
+    def judge(self, cells: Int8Array, to_move: Int8Array, *, may_swap: bool = False) -> Judgement:
         """See `JudgingPlayer`; the swap is open in all positions or in none."""
         raise NotImplementedError
 
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+    def reply(self, cells: Int8Array) -> Int16Array:
         """See `Player`: with the swap as an action if the evaluator knows it, else by the value."""
         if not self._swap:
             return super().reply(cells)
@@ -165,9 +164,7 @@ class SearchPlayer(NetworkPlayer, Guarded):
         self._search = TreeSearch(config, size=size, games=self._batch, swap=swap, rows=batch)
 
     @by_one_thread
-    def judge(
-        self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False
-    ) -> Judgement:
+    def judge(self, cells: Int8Array, to_move: Int8Array, *, may_swap: bool = False) -> Judgement:
         """See `NetworkPlayer`: the searched move and its value; see `TreeSearch.shortest`."""
         # The search allows a swap at ply 1 alone.
         if may_swap:
@@ -187,8 +184,8 @@ class SearchPlayer(NetworkPlayer, Guarded):
 
 
 def drawn_actions(
-    cells: NDArray[np.int8], policy: NDArray[np.float32], temperature: float, seed: int
-) -> NDArray[np.int64]:
+    cells: Int8Array, policy: FloatArray, temperature: float, seed: int
+) -> Int64Array:
     """Actions int64 `[B]` drawn from policy^(1 / `temperature`), float32 `[B, A]`; at 0 the
     likeliest.
 
@@ -200,7 +197,7 @@ def drawn_actions(
         noise = np.stack([drawing(seed, board).exponential(size=actions) for board in cells])
         with np.errstate(divide="ignore"):
             scores = np.log(policy) - temperature * np.log(noise)
-    best: NDArray[np.int64] = scores.argmax(1)
+    best: Int64Array = scores.argmax(1)
     return best
 
 
@@ -228,9 +225,7 @@ class PolicyPlayer(NetworkPlayer):
         self._temperature = temperature
         self._seed = seed
 
-    def judge(
-        self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False
-    ) -> Judgement:
+    def judge(self, cells: Int8Array, to_move: Int8Array, *, may_swap: bool = False) -> Judgement:
         """See `NetworkPlayer`: the most likely action,
         and the evaluator's value of the position.
         """
@@ -253,7 +248,7 @@ class PolicyPlayer(NetworkPlayer):
         return Judgement(moves, values)
 
 
-def drawing(seed: int, board: NDArray[np.int8]) -> np.random.Generator:
+def drawing(seed: int, board: Int8Array) -> np.random.Generator:
     """The random numbers for a position, the same in every game."""
     position = int.from_bytes(hashlib.blake2b(board.tobytes(), digest_size=8).digest())
     return np.random.default_rng([seed, position])
@@ -298,12 +293,12 @@ class RandomPlayer(Player):
         """Draws from `seed`."""
         self._seed = seed
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+    def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
         """See `Player`."""
         moves = [self._draw(board, np.flatnonzero(board == 0)) for board in cells]
         return np.array(moves, np.int16)
 
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+    def reply(self, cells: Int8Array) -> Int16Array:
         """See `Player`: it has no values, so the swap is a move like the others."""
         swap = cells.shape[1]
         moves = []
@@ -312,5 +307,5 @@ class RandomPlayer(Player):
             moves.append(self._draw(board, actions))
         return np.array(moves, np.int16)
 
-    def _draw(self, board: NDArray[np.int8], actions: NDArray[np.intp]) -> int:
+    def _draw(self, board: Int8Array, actions: NDArray[np.intp]) -> int:
         return int(drawing(self._seed, board).choice(actions))

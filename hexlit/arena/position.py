@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.files import read_regular
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.notation import SWAP, format_cell
@@ -31,7 +31,7 @@ class Position:
 
     size: int
     """Rows of the board."""
-    cells: NDArray[np.int8]
+    cells: Int8Array
     """Stones, int8 `[size*size]`, read-only: +1 black, -1 white, 0 empty."""
     to_move: int = BLACK
     """Colour expected to move next; the other one may move, too."""
@@ -84,7 +84,7 @@ class Position:
             raise UsageError("move resign: the game is over")
         return Position(self.size, self.cells, -colour, self.connected, colour, self)
 
-    def with_stones(self, cells: NDArray[np.int8], to_move: int) -> "Position":
+    def with_stones(self, cells: Int8Array, to_move: int) -> "Position":
         """The next position, with the stones `cells`, which must not be changed any more."""
         cells.flags.writeable = False
         stones = empty_stones(1, self.size)
@@ -99,7 +99,7 @@ def empty_position(size: int) -> Position:
     return Position(size, cells)
 
 
-def may_swap(cells: NDArray[np.int8], colour: int) -> bool:
+def may_swap(cells: Int8Array, colour: int) -> bool:
     """Whether `colour` could answer `cells` int8 `[size*size]` by swap-pieces:
     White, to Black's only stone.
     """

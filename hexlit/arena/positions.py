@@ -12,10 +12,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.arena.players import Judging
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import BoolArray, Int8Array, Int16Array
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry
 from hexlit.hex.solver import ExactSolver, UnsolvedError
@@ -134,7 +134,7 @@ def limits_of(size: int) -> SolvingLimits:
     return LIMITS[size]
 
 
-def symmetric_key(cells: NDArray[np.int8], to_move: int) -> bytes:
+def symmetric_key(cells: Int8Array, to_move: int) -> bytes:
     """The same for all positions int8 `[size*size]` that
     the symmetries of the game turn into one another.
     """
@@ -144,7 +144,7 @@ def symmetric_key(cells: NDArray[np.int8], to_move: int) -> bytes:
 
 def play_games(
     source: GameSource, size: int, games: int, random: np.random.Generator
-) -> list[NDArray[np.int16]]:
+) -> list[Int16Array]:
     """The moves of `games` games that `source` plays against itself,
     in parallel, each to its end.
     """
@@ -180,7 +180,7 @@ class _Collection:
         self._limits = limits
         self._solver = ExactSolver(size)
         self._seen: set[bytes] = set()
-        self._rows: list[tuple[NDArray[np.int8], int, int, NDArray[np.bool_], int, int]] = []
+        self._rows: list[tuple[Int8Array, int, int, BoolArray, int, int]] = []
         self._unsolved = 0
 
     def fill(self, count: int, seed: int) -> SolvedPositions:
@@ -221,7 +221,7 @@ class _Collection:
         return SolvedPositions(cells, *truth, *kinds_of, unsolved=self._unsolved)
 
     def _take(
-        self, moves: NDArray[np.int16], stage: int, source: int, random: np.random.Generator
+        self, moves: Int16Array, stage: int, source: int, random: np.random.Generator
     ) -> bool:
         """Solve a position of the game's third `stage`;
         False if it is known already or too hard.

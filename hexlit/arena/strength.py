@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.matches import most_openings, play_match
 from hexlit.arena.players import PLAYOUTS, Judgement, Judging, Player, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
 from hexlit.arena.ratings import rate_against_perfect
+from hexlit.hex.arrays import BoolArray, FloatArray, Int8Array, Int16Array
 from hexlit.hex.judging import openings_right
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.truth import SolvedPositions
@@ -73,7 +73,7 @@ def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
     return most if size in SOLVED_SIZES else min(most, MATCH_PAIRS)
 
 
-def opening_values(judge: Judging, size: int) -> NDArray[np.float32]:
+def opening_values(judge: Judging, size: int) -> FloatArray:
     """Value for Black of the first stone on each cell,
     `[size*size]`: above 0 it wins in the judge's opinion.
     """
@@ -82,7 +82,7 @@ def opening_values(judge: Judging, size: int) -> NDArray[np.float32]:
     return -judge(cells, to_move).value
 
 
-def _openings(size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+def _openings(size: int) -> tuple[Int8Array, Int8Array]:
     """The positions after Black's first stone,
     one for each cell, and the colours to move: White.
     """
@@ -90,8 +90,8 @@ def _openings(size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
 
 
 def keeps_the_win(
-    positions: SolvedPositions, moves: NDArray[np.int16], among: NDArray[np.bool_] | None = None
-) -> NDArray[np.bool_]:
+    positions: SolvedPositions, moves: Int16Array, among: BoolArray | None = None
+) -> BoolArray:
     """Whether each of `moves` wins, in all `positions` or in those selected by `among`."""
     wins = positions.winning_moves if among is None else positions.winning_moves[among]
     return wins[np.arange(len(moves)), moves]

@@ -13,6 +13,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.distance import potentials
 from hexlit.hex.engine import empty_stones, find, place_all
 from hexlit.hex.frame import frame_action, frame_board
@@ -21,7 +22,7 @@ from hexlit.hex.solver import Solution
 from hexlit.hex.solver.connection import FULL, POINTS, Connections, connect, connections_of, words
 
 
-def virtual_solution(cells: NDArray[np.int8], colour: int) -> Solution | None:
+def virtual_solution(cells: Int8Array, colour: int) -> Solution | None:
     """The win of `colour` (+1 Black, -1 White), to move, with the moves that are seen to keep it;
     None if none is seen.
 
@@ -58,9 +59,7 @@ def virtual_solution(cells: NDArray[np.int8], colour: int) -> Solution | None:
     return Solution(colour, tuple(sorted(moves)), 1 + tried, time.perf_counter() - start)
 
 
-def _graph(
-    cells: NDArray[np.int8], size: int
-) -> tuple[list[int], int, NDArray[np.uint64], Connections]:
+def _graph(cells: Int8Array, size: int) -> tuple[list[int], int, NDArray[np.uint64], Connections]:
     """The graph of the side +1: the cells that its first points are,
     the others as a word, the two edges as words.
     """

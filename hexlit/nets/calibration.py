@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import BoolArray, FloatArray
 
 SMALLEST_CHANCE = 1e-4
 """Clips chances in the log loss to [this, 1 minus this], so that one wrong certainty costs 9.2."""
@@ -46,9 +46,7 @@ class Calibration:
     bins: list[Bin]
 
 
-def calibrate(
-    values: NDArray[np.float32], won: NDArray[np.bool_], *, bins: int = 10
-) -> Calibration:
+def calibrate(values: FloatArray, won: BoolArray, *, bins: int = 10) -> Calibration:
     """Compare `values` `[B]` in [-1, 1] for the side to move with whether it has `won` with best
     play, `[B]`.
 

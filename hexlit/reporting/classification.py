@@ -3,13 +3,22 @@ and the sections of a run in its report.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from hexlit.reporting.figures import INK, shorten
-from hexlit.reporting.page import Block, Column, Figure, Figures, Notes, Section, Table, table
+from hexlit.reporting.page import (
+    Block,
+    Column,
+    Document,
+    Figure,
+    Figures,
+    Notes,
+    Section,
+    Table,
+    table,
+)
 from hexlit.reporting.quantities import format_count, format_share
 from hexlit.reporting.run_files import RunFiles, validation_section
 
@@ -20,7 +29,7 @@ SHOWN_CLASSES = 12
 """Most classes for the confusion matrix as a table; `summary.json` always has it."""
 
 
-def draw_confusion(confusion: Mapping[str, Any]) -> Drawing:
+def draw_confusion(confusion: Document) -> Drawing:
     """Each true class's shares as shades; the `counts`,
     by true and chosen one of the `classes`, as numbers.
     """
@@ -67,7 +76,7 @@ def report_sections(files: RunFiles) -> list[Section]:
     return [*sections, *validation_section(summary)]
 
 
-def data_lines(data: Mapping[str, Any]) -> list[str]:
+def data_lines(data: Document) -> list[str]:
     """Counts of texts read, dropped and cut."""
 
     def by_split(counts: Mapping[str, int]) -> str:
@@ -84,7 +93,7 @@ def data_lines(data: Mapping[str, Any]) -> list[str]:
     )
 
 
-def padding_line(padding: Mapping[str, Any]) -> str:
+def padding_line(padding: Document) -> str:
     """The tokens saved by batches of similar lengths."""
     if padding["saved"] is None:
         return "padding: nothing was trained"
@@ -93,7 +102,7 @@ def padding_line(padding: Mapping[str, Any]) -> str:
     return f"padding: {trained} tokens trained instead of {how}, {format_share(padding['saved'])} saved"
 
 
-def score_tables(test: Mapping[str, Any]) -> list[Table]:
+def score_tables(test: Document) -> list[Table]:
     """Scores beside the baseline's, a row per class, and the confusion matrix if it is small."""
     names = {
         "accuracy": "accuracy",
@@ -126,7 +135,7 @@ def score_tables(test: Mapping[str, Any]) -> list[Table]:
     return result
 
 
-def error_table(test: Mapping[str, Any]) -> Table:
+def error_table(test: Document) -> Table:
     """The most surprising errors."""
     rows = [
         [row["predicted"], format_share(row["confidence"]), row["truth"], row["text"]]

@@ -1,17 +1,16 @@
 """Collections of games: what was read, written and found wrong, and their contents."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from hexlit.hex.notation import format_cell
 from hexlit.reporting import page as pages
-from hexlit.reporting.page import Facts, Notes, Page, Section, Table, cell, entries, table
+from hexlit.reporting.page import Document, Facts, Notes, Page, Section, Table, cell, entries, table
 from hexlit.reporting.quantities import format_count, format_share
 
 _CLASSES = 12  # most rows in the table of lengths
 
 
-def import_page(result: Mapping[str, Any], target: str) -> Page:
+def import_page(result: Document, target: str) -> Page:
     """The results of an import."""
     facts = entries(
         ("games read", result["read"], "count"),
@@ -25,7 +24,7 @@ def import_page(result: Mapping[str, Any], target: str) -> Page:
     return Page("", "", sections, [Facts(facts)])
 
 
-def export_page(result: Mapping[str, Any], target: str) -> Page:
+def export_page(result: Document, target: str) -> Page:
     """The results of an export."""
     facts = entries(
         (f"games written to {target}", result["written"], "count"),
@@ -37,7 +36,7 @@ def export_page(result: Mapping[str, Any], target: str) -> Page:
     return Page("", "", sections, [Facts(facts)])
 
 
-def verdict_page(verdict: Mapping[str, Any]) -> Page:
+def verdict_page(verdict: Document) -> Page:
     """The errors of the games, or that there are none."""
     wrong = sum(entry["count"] for entry in verdict["wrong"].values())
     facts = entries(
@@ -56,7 +55,7 @@ def verdict_page(verdict: Mapping[str, Any]) -> Page:
     return Page("", "", sections, [Facts(facts), judgement])
 
 
-def overview_page(overview: Mapping[str, Any]) -> Page:
+def overview_page(overview: Document) -> Page:
     """The contents of a collection of games."""
     games = overview["games"]
     facts = entries(
@@ -93,7 +92,7 @@ def overview_page(overview: Mapping[str, Any]) -> Page:
     return Page("", "", sections, [Facts(facts), Notes(lines), Notes(problems, "problem")])
 
 
-def _share_cells(one: Mapping[str, Any], games: int, won: int) -> list[str]:
+def _share_cells(one: Document, games: int, won: int) -> list[str]:
     """Number of games, their share of all `games`, and the share of them that was `won`."""
     count = one["games"]
     return [format_count(count), format_share(count / games), format_share(won / count)]
@@ -113,7 +112,7 @@ def lengths_table(counts: Mapping[str, int]) -> Table:
     return table("", ["moves", "games"], rows)
 
 
-def _tallies(tallies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Section]:
+def _tallies(tallies: Mapping[str, Mapping[str, Document]]) -> list[Section]:
     """A line per reason: its count, and the place of the first case in full."""
     sections = []
     for title, tally in tallies.items():
@@ -126,7 +125,7 @@ def _tallies(tallies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Sec
     return sections
 
 
-def puzzles_page(document: Mapping[str, Any], target: str) -> Page:
+def puzzles_page(document: Document, target: str) -> Page:
     """Puzzles by grade; a page shows their solutions when they are asked for."""
     size, puzzles = document["board"], document["puzzles"]
     grades: dict[str, list[pages.PositionBoard]] = {}

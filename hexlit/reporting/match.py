@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from hexlit.hex.record import GameRecord
 from hexlit.reporting import page as pages
@@ -10,6 +9,7 @@ from hexlit.reporting.board import step_game
 from hexlit.reporting.page import (
     Cell,
     Column,
+    Document,
     Facts,
     Notes,
     Page,
@@ -28,7 +28,7 @@ _SIGNS = {"at least": "≥ ", "at most": "≤ "}
 
 
 def match_page(
-    document: Mapping[str, Any],
+    document: Document,
     games: Sequence[GameRecord] = (),
     where: str = "",
     settings: Mapping[str, str] | None = None,
@@ -79,7 +79,7 @@ def match_page(
     return Page(f"Match on {size}×{size}", where, sections, lead)
 
 
-def players_table(specs: Mapping[str, Mapping[str, Any]]) -> Table:
+def players_table(specs: Mapping[str, Document]) -> Table:
     """Kind, source and settings of each player."""
     code = [Column("source", code=True), Column("settings", code=True)]
     rows = []
@@ -89,7 +89,7 @@ def players_table(specs: Mapping[str, Mapping[str, Any]]) -> Table:
     return table("Players", ["player", "kind", *code], rows, names=2)
 
 
-def ratings(document: Mapping[str, Any]) -> Table:
+def ratings(document: Document) -> Table:
     """Elo of the players with 95% intervals; with the number of forfeits if there are any."""
     lost = Counter(forfeit["loser"] for forfeit in document["forfeits"])
     interval = Column("95% interval", number=True, names=("low", "high"))
@@ -116,7 +116,7 @@ def ratings(document: Mapping[str, Any]) -> Table:
     return table("Ratings", headings, rows, ranks={"wins": 2}, search=len(rows) > 20)
 
 
-def about_ratings(document: Mapping[str, Any]) -> list[str]:
+def about_ratings(document: Document) -> list[str]:
     """The origin of the ratings, and the meaning of their signs."""
     lines = ["Bradley-Terry, weak prior; intervals: bootstrap over pairs of games"]
     if document.get("swap"):
@@ -127,7 +127,7 @@ def about_ratings(document: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def cross_table(document: Mapping[str, Any]) -> Table:
+def cross_table(document: Document) -> Table:
     """Wins of the player of a row against that of a column, darker for more."""
     names = [player["name"] for player in document["players"]]
     rows = []
@@ -146,7 +146,7 @@ def cross_table(document: Mapping[str, Any]) -> Table:
     return table("Cross table", ["wins of", *numbers], rows)
 
 
-def sprt_lines(test: Mapping[str, Any] | None) -> list[str]:
+def sprt_lines(test: Document | None) -> list[str]:
     """The result of the sequential test, with its figures; none without a test."""
     if test is None:
         return []

@@ -24,6 +24,9 @@ STATE_COLOURS = {
 }
 """Colours of the states of trials."""
 
+Document = Mapping[str, Any]
+"""Plain values by name, such as the content of a JSON file."""
+
 
 @dataclass(frozen=True)
 class Facts:

@@ -1,16 +1,12 @@
 """The text of `hexlit plan` for people, from the same plain values that it gives to programs."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from hexlit.reporting.page import Notes, Page, table
+from hexlit.reporting.page import Document, Notes, Page, table
 from hexlit.reporting.quantities import DASH, format_duration, format_rate
 
-Found = Mapping[str, Any]
 HEADINGS = ("", "hours", "cost", "games/s", "playing", "training", "network", "stale")
 
 
-def plan_page(found: Found) -> Page:
+def plan_page(found: Document) -> Page:
     """Machines, time, cost, limits and the effect of changes."""
     cluster = found["cluster"]
     places = [f"{cluster['workers']} beside the training"] * bool(cluster["workers"])
@@ -40,7 +36,7 @@ def plan_page(found: Found) -> Page:
     return Page(title, "", [], [Notes([machines, time]), table("", HEADINGS, rows, best=0), *told])
 
 
-def _cells(what: str, row: Found) -> list[str]:
+def _cells(what: str, row: Document) -> list[str]:
     busy = [f"{row[f'{part}_busy']:.0%}" for part in ("actors", "learner", "link")]
     cost = f"{row['cost']:,.2f}" if row["cost"] else DASH
     return [

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from hexlit.reporting import page as pages
 from hexlit.reporting.page import (
+    Document,
     Facts,
     Figure,
     Figures,
@@ -70,7 +71,7 @@ def run_page(
 
 def print_end(
     console: Console,
-    summary: Mapping[str, Any],
+    summary: Document,
     folder: Path,
     sections: Callable[[RunFiles], Sequence[Section]],
 ) -> None:
@@ -88,7 +89,7 @@ def print_end(
 
 
 def print_ending(
-    console: Console, ending: Mapping[str, Any], strength: Mapping[str, object], command: str | None
+    console: Console, ending: Document, strength: Mapping[str, object], command: str | None
 ) -> None:
     """Print the lines of `ending_lines`, each whole, so that its command can be copied."""
     for line in ending_lines(ending, strength, command):
@@ -148,7 +149,7 @@ def how_it_ended(files: RunFiles) -> list[str]:
 
 
 def ending_lines(
-    ending: Mapping[str, Any], strength: Mapping[str, object], command: str | None
+    ending: Document, strength: Mapping[str, object], command: str | None
 ) -> list[str]:
     """One sentence on the end of a run, and one with `command` if there is more to do.
 
@@ -183,7 +184,7 @@ def _figures(figures: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {text}" for name, text in texts if name not in LEFT_OUT)
 
 
-def _at_target(figures: Mapping[str, float], target: Mapping[str, Any]) -> str:
+def _at_target(figures: Mapping[str, float], target: Document) -> str:
     """The figures of a target, with the number of all openings, and its evaluations in a row."""
     openings = target["least"].get("openings_right")
     if openings is not None:
@@ -244,7 +245,7 @@ def time_section(files: RunFiles) -> Section:
 
 def phase_blocks(files: RunFiles) -> list[pages.Block]:
     """Time, share, utilisation and rates by phase, with the time outside the phases and the total."""
-    phases: Mapping[str, Mapping[str, Any]] = files.summary.get("phases") or {}
+    phases: Mapping[str, Document] = files.summary.get("phases") or {}
     seconds = {name: row.get("wall_seconds") or 0.0 for name, row in phases.items()}
     measured = sum(seconds.values())
     whole = max(files.summary.get("wall_seconds") or 0.0, measured)
@@ -280,7 +281,7 @@ def phase_blocks(files: RunFiles) -> list[pages.Block]:
     return [times, Notes(lines, "quiet")]
 
 
-def precision_lines(summary: Mapping[str, Any]) -> list[str]:
+def precision_lines(summary: Document) -> list[str]:
     """How near the number format of self-play is to float32; none where it was not compared."""
     near = summary.get("precision")
     if not near:

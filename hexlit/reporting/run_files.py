@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from hexlit.files import read_plain_yaml, read_regular
-from hexlit.reporting.page import Facts, Section
+from hexlit.reporting.page import Document, Facts, Section
 from hexlit.reporting.quantities import shown
 
 Columns = Mapping[str, Sequence[str]]
@@ -23,13 +23,13 @@ class RunFiles:
     """A run's folder; files that it has not written yet are empty."""
 
     folder: Path
-    summary: Mapping[str, Any] = field(default_factory=dict)
+    summary: Document = field(default_factory=dict)
     """`summary.json`; empty until the run has ended."""
     metrics: Columns = field(default_factory=dict)
     phases: Columns = field(default_factory=dict)
     resources: Columns = field(default_factory=dict)
     steps: Columns = field(default_factory=dict)
-    config: Mapping[str, Any] = field(default_factory=dict)
+    config: Document = field(default_factory=dict)
     overrides: Sequence[str] = ()
     unread: Sequence[str] = ()
     """Files that cannot be read, or not as a whole, each with the reason."""
@@ -180,7 +180,7 @@ def rates_of(files: RunFiles) -> Rates:
     )
 
 
-def validation_section(summary: Mapping[str, Any]) -> list[Section]:
+def validation_section(summary: Document) -> list[Section]:
     """The figures on validation data, and their epoch; empty without any."""
     figures = summary.get("val") or {}
     if not figures:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from math import isqrt
-from typing import Any
 
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import GameRecord
@@ -16,6 +15,7 @@ from hexlit.reporting.page import (
     Cell,
     ChartLine,
     Column,
+    Document,
     Facts,
     Figure,
     Figures,
@@ -102,7 +102,7 @@ def _facts(groups: Mapping[str, Mapping[str, str]]) -> list[Block]:
     return [Facts(list(entries.items()), title) for title, entries in groups.items() if entries]
 
 
-def _evaluations(files: RunFiles, strength: Mapping[str, Any]) -> list[Block]:
+def _evaluations(files: RunFiles, strength: Document) -> list[Block]:
     """A chart of the evaluations over epochs, and a table by games, operations and time."""
     lines = {label: files.column(name) for name, label in MEASURED.items() if name in files.metrics}
     right, openings = files.column("strength.openings_right"), files.column("strength.openings")
@@ -149,9 +149,9 @@ def solved(truth: Sequence[bool] | None) -> list[pages.OpeningsBoard]:
     return [pages.OpeningsBoard("Solved: perfect play", values, exact=True)] if truth else []
 
 
-def _mistakes(strength: Mapping[str, Any]) -> list[Block]:
+def _mistakes(strength: Document) -> list[Block]:
     """Won positions that the search lost at the last evaluation."""
-    mistakes: Sequence[Mapping[str, Any]] = strength.get("mistakes") or ()
+    mistakes: Sequence[Document] = strength.get("mistakes") or ()
     boards = []
     for one in mistakes:
         move, mover = int(one["move"]), "Black" if one["to_move"] > 0 else "White"
@@ -162,7 +162,7 @@ def _mistakes(strength: Mapping[str, Any]) -> list[Block]:
     return [legend, Boards(boards)] if boards else []
 
 
-def strength_page(document: Mapping[str, Any]) -> pages.Page:
+def strength_page(document: Document) -> pages.Page:
     """The whole report, from the content of `strength.json`.
 
     Raises:
@@ -211,7 +211,7 @@ def judged_by(simulations: int) -> str:
     return f"searched, {simulations:,} simulations" if simulations else "the value alone"
 
 
-def share_cell(share: Mapping[str, Any] | None) -> Cell:
+def share_cell(share: Document | None) -> Cell:
     """`98.3% (97.2–99.0)`: a share with its 95% interval."""
     if share is None or share["share"] is None:
         return Cell(DASH, (None, None, None))
@@ -222,7 +222,7 @@ def share_cell(share: Mapping[str, Any] | None) -> Cell:
     )
 
 
-def growth_table(document: Mapping[str, Any]) -> pages.Table:
+def growth_table(document: Document) -> pages.Table:
     """Optimality and openings, a row per number of simulations."""
     optimality, openings = document["optimality"], document["openings"]
     positions = document["positions"]
@@ -238,7 +238,7 @@ def growth_table(document: Mapping[str, Any]) -> pages.Table:
     return table(title, ["simulations", "openings right", *headings], rows)
 
 
-def kinds_table(levels: Sequence[Mapping[str, Any]]) -> pages.Table:
+def kinds_table(levels: Sequence[Document]) -> pages.Table:
     """Optimality in positions from games by stage of the game and by players."""
     rows = []
     for group in ("stages", "sources"):
@@ -249,7 +249,7 @@ def kinds_table(levels: Sequence[Mapping[str, Any]]) -> pages.Table:
     return table(title, ["", "won", *(level_name(level["simulations"]) for level in levels)], rows)
 
 
-def calibration_table(kind: str, levels: Sequence[Mapping[str, Any]]) -> pages.Table:
+def calibration_table(kind: str, levels: Sequence[Document]) -> pages.Table:
     """The value against the exact result, a row per number of simulations."""
     rows = []
     for one in levels:
@@ -264,7 +264,7 @@ def calibration_table(kind: str, levels: Sequence[Mapping[str, Any]]) -> pages.T
     return table(title, headings, rows)
 
 
-def figures_of(document: Mapping[str, Any]) -> list[Figure]:
+def figures_of(document: Document) -> list[Figure]:
     """Strength by simulations with 95% intervals, then the reliability of the value by kind."""
     levels, truth = document["openings"]["levels"], document["openings"]["truth"]
     places, lines = list(map(float, range(len(levels)))), []
@@ -294,7 +294,7 @@ def figures_of(document: Mapping[str, Any]) -> list[Figure]:
     return figures
 
 
-def table_of(document: Mapping[str, Any]) -> pages.Table:
+def table_of(document: Document) -> pages.Table:
     """Ratings against perfect play; or strength and cost of each way of searching, a row each."""
     if document["what"] == "perfect":
         return ratings(document)

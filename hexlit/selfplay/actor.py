@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import BoolArray
 from hexlit.hex.engine import Stones, empty_stones, play_sequence
 from hexlit.hex.geometry import geometry
 from hexlit.hex.jit import over_slices
@@ -119,12 +120,12 @@ class GamesSettings:
         return part
 
 
-def _targets(full: NDArray[Any], ply: NDArray[Any]) -> NDArray[np.bool_]:
+def _targets(full: NDArray[Any], ply: NDArray[Any]) -> BoolArray:
     """The moves that are targets, `[G, T]`:
     those searched in `full`, of the first `ply` `[G]` of each game.
     """
     made = np.arange(full.shape[1]) < ply[:, None]
-    targets: NDArray[np.bool_] = made & full
+    targets: BoolArray = made & full
     return targets
 
 
@@ -311,7 +312,7 @@ class SelfPlay(Guarded):
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
 
     @property
-    def _full(self) -> NDArray[np.bool_]:
+    def _full(self) -> BoolArray:
         """The moves of the games in progress that were searched in full, `[G, T]`."""
         return _targets(self._state.full, self._state.slot["ply"])
 

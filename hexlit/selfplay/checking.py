@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import BoolArray, Int64Array
 from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending
 
@@ -69,9 +70,9 @@ class _Check:
         """Values of a column without lists, `[R]`."""
         self.lists: dict[str, NDArray[Any]] = {}
         """Values of all lists of a column in turn, `[V]`."""
-        self.lengths: dict[str, NDArray[np.int64]] = {}
+        self.lengths: dict[str, Int64Array] = {}
         """Lengths of these lists, `[R]`."""
-        self.row_of: dict[str, NDArray[np.int64]] = {}
+        self.row_of: dict[str, Int64Array] = {}
         """Row of each of these values, `[V]`."""
         self.faults: dict[int, Fault] = {}
         for name, column in self.columns.items():
@@ -86,7 +87,7 @@ class _Check:
         self.size = np.where(impossible, SMALLEST, size).astype(np.int64)
         """Rows of the board; an impossible number is replaced by the smallest, `[R]`."""
 
-    def mark(self, wrong: NDArray[np.bool_], reason: str, message: str, values: Any = None) -> None:
+    def mark(self, wrong: BoolArray, reason: str, message: str, values: Any = None) -> None:
         """Give this fault to the `wrong` rows without one;
         `message` is formatted with the row's entry of `values`.
         """
@@ -96,7 +97,7 @@ class _Check:
                 text = message.format(values[row])
             self.faults.setdefault(row, (reason, text))
 
-    def rows_with(self, name: str, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def rows_with(self, name: str, wrong: BoolArray) -> BoolArray:
         """Rows with a `wrong` value in the lists of the column, `[R]`."""
         return np.bincount(self.row_of[name][wrong], minlength=self.rows) > 0
 
@@ -162,11 +163,11 @@ class _Check:
 
 @kernel
 def _illegal_plies(
-    moves: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    size: NDArray[np.int64],
-    swap: NDArray[np.bool_],
-) -> NDArray[np.int64]:
+    moves: Int64Array,
+    lengths: Int64Array,
+    size: Int64Array,
+    swap: BoolArray,
+) -> Int64Array:
     """Number of the first illegal move of each row, from 1; 0 if all are legal, `[R]`."""
     illegal = np.zeros(lengths.size, np.int64)
     taken = np.zeros(LARGEST * LARGEST, np.bool_)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import BoolArray, Int8Array, Int16Array, Int64Array
 from hexlit.hex.geometry import BLACK, WHITE, Geometry, geometry
 from hexlit.hex.jit import inline, kernel
 from hexlit.hex.record import Ending
@@ -41,15 +42,15 @@ class FlatGames(NamedTuple):
     arrays of offsets have one more entry.
     """
 
-    moves: NDArray[np.int16]
+    moves: Int16Array
     """All moves, one game after the other, `[M]`."""
-    first_move: NDArray[np.int64]
+    first_move: Int64Array
     """Index in `moves` of each game's first move, and M, `[G + 1]`."""
-    first_row: NDArray[np.int64]
+    first_row: Int64Array
     """Number of each game's first position, and P, `[G + 1]`."""
-    first_ply: NDArray[np.int16]
+    first_ply: Int16Array
     """Moves before each game's first position, `[G]`."""
-    winner: NDArray[np.int8]
+    winner: Int8Array
     """+1 Black, -1 White, `[G]`."""
 
 
@@ -117,7 +118,7 @@ def read_flat_games(
     return flat, {reason: count for reason, count in sorted(left_out.items()) if count}
 
 
-def _first_plies(games: pa.RecordBatch, size: int, swap: bool) -> NDArray[np.int64]:
+def _first_plies(games: pa.RecordBatch, size: int, swap: bool) -> Int64Array:
     """Moves before the first position to learn from with or without the swap rule, `[N]`.
 
     Without the rule the swap is no move, and the first stone of a swap game would be a poor target.
@@ -135,11 +136,11 @@ def _first_plies(games: pa.RecordBatch, size: int, swap: bool) -> NDArray[np.int
         least = np.where(sides, 2, 0)
     else:
         least = np.where(pieces, 2, np.where(sides, 1, 0))
-    first: NDArray[np.int64] = np.maximum(least, games["opening"].to_numpy())
+    first: Int64Array = np.maximum(least, games["opening"].to_numpy())
     return first
 
 
-def _sums(counts: NDArray[Any]) -> NDArray[np.int64]:
+def _sums(counts: NDArray[Any]) -> Int64Array:
     """Sum of the counts before each, and of all, `[G + 1]`."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
@@ -225,11 +226,11 @@ class GamePositions:
         """Actions of a policy: the cells, and the swap if the rule is on."""
         return self.size**2 + self.swap
 
-    def games_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def games_of(self, rows: Int64Array) -> Int64Array:
         """Number of the game of each position, `[B]`."""
         return np.searchsorted(self.flat.first_row, rows, side="right") - 1
 
-    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
+    def batch(self, rows: Int64Array, turned: BoolArray) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` is set."""
         games = self.flat
         game = self.games_of(rows)
@@ -251,7 +252,7 @@ class GameRows(NamedTuple):
     """Some positions of a store's games, such as those for training."""
 
     positions: GamePositions
-    rows: NDArray[np.int64]
+    rows: Int64Array
     """Their numbers, `[P]`."""
 
     def shuffled(self, *, batch: int, seed: int, epoch: int) -> Epoch:
@@ -287,9 +288,9 @@ SIDE, CHOICE = range(2)
 class Split(NamedTuple):
     """Rows of `GamePositions`, in rising order."""
 
-    train_rows: NDArray[np.int64]
+    train_rows: Int64Array
     """`[P]`."""
-    validation_rows: NDArray[np.int64]
+    validation_rows: Int64Array
     """`[Q]`."""
 
 
@@ -332,7 +333,7 @@ def split_games(
 
 @kernel
 def _draws(
-    moves: NDArray[np.int16], starts: Ints, lengths: Ints, seed: int, purpose: int, table: Geometry
+    moves: Int16Array, starts: Ints, lengths: Ints, seed: int, purpose: int, table: Geometry
 ) -> NDArray[np.float64]:
     """For each game a number in [0,
     1) that depends on its first moves, `seed` and `purpose`, `[G]`.

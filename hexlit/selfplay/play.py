@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import BoolArray, FloatArray, Int16Array
 from hexlit.hex.engine import Stones, clear, colour_at, place, play_action
 from hexlit.hex.frame import framed
 from hexlit.hex.geometry import Geometry
@@ -87,17 +88,17 @@ class GameArrays(NamedTuple):
 
     slot: NDArray[np.void]
     """SLOT `[G]`."""
-    moves: NDArray[np.int16]
+    moves: Int16Array
     """Moves so far, `[G, T]`."""
-    values: NDArray[np.float32]
+    values: FloatArray
     """Searched value before each move, for the player who made it, `[G, T]`."""
-    simulations: NDArray[np.int16]
+    simulations: Int16Array
     """Simulations spent on each move; 0 for the random opening, `[G, T]`."""
-    full: NDArray[np.bool_]
+    full: BoolArray
     """Whether each move was searched in full, so that it is a target, `[G, T]`."""
-    policies: NDArray[np.float32]
+    policies: FloatArray
     """Searched policy before each move, `[G, T, A]`."""
-    row: NDArray[np.float32]
+    row: FloatArray
     """Room for the policy of one search in the mover's frame, `[G, A]`."""
 
 
@@ -196,7 +197,7 @@ def start_game(
 
 
 @inline
-def undecided_plies(stones: Stones, g: int, order: NDArray[np.int16], table: Geometry) -> int:
+def undecided_plies(stones: Stones, g: int, order: Int16Array, table: Geometry) -> int:
     """Number of moves of `order` that can be played in turn before a player wins."""
     clear(stones, g)
     for ply in range(order.size):
@@ -206,7 +207,7 @@ def undecided_plies(stones: Stones, g: int, order: NDArray[np.int16], table: Geo
 
 
 @inline
-def sampled_action(policy: NDArray[np.float32], temperature: float, draw: float) -> int:
+def sampled_action(policy: FloatArray, temperature: float, draw: float) -> int:
     """Action drawn with probability proportional to policy^(1 / temperature);
     `draw` lies in [0, 1).
     """

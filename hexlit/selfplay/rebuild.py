@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import BoolArray, FloatArray, Int8Array, Int16Array, Int64Array
 from hexlit.hex.encoding import blank_planes, write_planes
 from hexlit.hex.engine import colour_at
 from hexlit.hex.frame import framed, mirrored
@@ -25,18 +26,18 @@ Floats = NDArray[np.float32]
 class Batch(NamedTuple):
     """Positions to learn from, in the mover's frame."""
 
-    planes: NDArray[np.int8]
+    planes: Int8Array
     """`[B, PLANES, size, size]`."""
-    policy: NDArray[np.float32]
+    policy: FloatArray
     """Policy target: searched, or one-hot on the move that was played, `[B, A]`."""
-    value: NDArray[np.float32]
+    value: FloatArray
     """Value target in [-1, 1] for the player to move, `[B]`."""
 
 
 class PositionSource(Protocol):
     """Numbered positions, rebuilt on demand."""
 
-    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
+    def batch(self, rows: Int64Array, turned: BoolArray) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` is set."""
 
 
@@ -113,19 +114,19 @@ class Epoch:
 class Histories(NamedTuple):
     """The moves that lead to some positions, in one array of whole games."""
 
-    moves: NDArray[np.int16]
+    moves: Int16Array
     """The moves of all games, one game after the other, `[M]`."""
-    first: NDArray[np.int64]
+    first: Int64Array
     """Index in `moves` of the first move of the position's game, `[B]`."""
-    ply: NDArray[np.int16]
+    ply: Int16Array
     """Moves before the position, `[B]`."""
-    may_swap: NDArray[np.bool_]
+    may_swap: BoolArray
     """Whether the mover may swap, `[B]`."""
 
 
 def with_policy(
-    histories: Histories, size: int, source: NDArray[np.float32], turned: NDArray[np.bool_]
-) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    histories: Histories, size: int, source: FloatArray, turned: BoolArray
+) -> tuple[Int8Array, FloatArray]:
     """Planes and policies of the positions;
     `source` `[B, A]` holds the policies over the board's actions.
     """
@@ -137,11 +138,11 @@ def with_policy(
 
 @kernel
 def _write_positions(
-    planes: NDArray[np.int8],
+    planes: Int8Array,
     policy: Floats,
     source: Floats,
     of: Histories,
-    turned: NDArray[np.bool_],
+    turned: BoolArray,
     table: Geometry,
 ) -> None:
     """Replay the moves before each position, and write position and policy in the mover's frame."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import BoolArray, FloatArray, Int64Array
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, drawn_part, with_policy
@@ -99,9 +100,9 @@ class _Index(NamedTuple):
     size: int
     histories: Histories
     """Of all P positions."""
-    policy: NDArray[np.float16] | NDArray[np.float32]
+    policy: NDArray[np.float16] | FloatArray
     """Over the board's actions, `[P, A]`."""
-    value: NDArray[np.float32]
+    value: FloatArray
     """For the player to move, `[P]`."""
 
     @classmethod
@@ -123,7 +124,7 @@ class _Index(NamedTuple):
             value=value_targets(kept, search_value_share),
         )
 
-    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
+    def batch(self, rows: Int64Array, turned: BoolArray) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` is set."""
         of = self.histories
         histories = Histories(of.moves, of.first[rows], of.ply[rows], of.may_swap[rows])
@@ -133,15 +134,13 @@ class _Index(NamedTuple):
         return Batch(planes, policy, self.value[rows])
 
 
-def value_targets(records: Sequence[GameRecord], search_share: float) -> NDArray[np.float32]:
+def value_targets(records: Sequence[GameRecord], search_share: float) -> FloatArray:
     """Targets in [-1, 1] for the player to move at the `policy_plies` of all `records`, `[P]`.
 
     `search_share` of a target is the searched value, the rest the result.
     """
     values, result = _values_and_results(records)
-    targets: NDArray[np.float32] = ((1 - search_share) * result + search_share * values).astype(
-        np.float32
-    )
+    targets: FloatArray = ((1 - search_share) * result + search_share * values).astype(np.float32)
     return targets
 
 
@@ -157,7 +156,7 @@ def brier_score(records: Sequence[GameRecord]) -> float:
 
 def _values_and_results(
     records: Sequence[GameRecord],
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+) -> tuple[FloatArray, Int64Array]:
     """Searched values and results for the player to move
     at the `policy_plies` of all `records`, `[P]` each.
     """

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import BoolArray, FloatArray, Int8Array, Int16Array
 from hexlit.hex.encoding import encode
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.frame import frame_maps
@@ -16,25 +17,25 @@ from hexlit.search.evaluator import Evaluator
 class Positions(NamedTuple):
     """B undecided positions on one board."""
 
-    cells: NDArray[np.int8]
+    cells: Int8Array
     """+1 black, -1 white, 0 empty, `[B, size*size]`."""
-    to_move: NDArray[np.int8]
+    to_move: Int8Array
     """+1 Black, -1 White, `[B]`."""
-    may_swap: NDArray[np.bool_]
+    may_swap: BoolArray
     """Whether the mover may swap, `[B]`."""
 
     @property
-    def ply(self) -> NDArray[np.int16]:
+    def ply(self) -> Int16Array:
         """Moves played before, `[B]`."""
-        stones: NDArray[np.int16] = np.count_nonzero(self.cells, axis=1).astype(np.int16)
+        stones: Int16Array = np.count_nonzero(self.cells, axis=1).astype(np.int16)
         return stones
 
     @property
-    def planes(self) -> NDArray[np.int8]:
+    def planes(self) -> Int8Array:
         """Input of an evaluator, `[B, PLANES, size, size]`."""
         return encode(self.cells, self.to_move, self.may_swap)
 
-    def legal(self, actions: int) -> NDArray[np.bool_]:
+    def legal(self, actions: int) -> BoolArray:
         """Whether an action of the board is legal,
         `[B, A]`; the swap, where there is one, comes last.
         """
@@ -147,14 +148,14 @@ class EvaluatorConformance:
         ]
 
 
-Answers = tuple[NDArray[np.float32], NDArray[np.float32]]
+Answers = tuple[FloatArray, FloatArray]
 
 
 def _answers(evaluator: Evaluator, positions: Positions, actions: int) -> Answers:
     return _evaluated(evaluator, positions.planes, actions)
 
 
-def _evaluated(evaluator: Evaluator, planes: NDArray[np.int8], actions: int) -> Answers:
+def _evaluated(evaluator: Evaluator, planes: Int8Array, actions: int) -> Answers:
     """Policies `[B, A]` and values `[B]`, which begin as NaN."""
     policy = np.full((len(planes), actions), np.nan, np.float32)
     value = np.full(len(planes), np.nan, np.float32)
@@ -162,7 +163,5 @@ def _evaluated(evaluator: Evaluator, planes: NDArray[np.int8], actions: int) -> 
     return policy, value
 
 
-def _in_movers_frame(
-    legal: NDArray[np.bool_], to_move: NDArray[np.int8], size: int
-) -> NDArray[np.bool_]:
+def _in_movers_frame(legal: BoolArray, to_move: Int8Array, size: int) -> BoolArray:
     return frame_maps(legal, to_move, size)

@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
 
 
@@ -23,9 +23,7 @@ class KeyedEvaluator:
     seen: set[tuple[int, bool]] = field(default_factory=set)
     """(stones, whether the mover may swap) of everything that was asked for."""
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         """See `hexlit.search.evaluator.Evaluator`, but for the illegal actions."""
         for row, position in enumerate(planes):
             actions = policy.shape[1]

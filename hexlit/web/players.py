@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hexlit.arena.engine import HtpEngine
 from hexlit.arena.players import Player
-from hexlit.arena.thinker import MakeEvaluator, Thinker
+from hexlit.arena.thinker import MakeEvaluator, Thinker, Until
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
@@ -172,7 +172,7 @@ class BrowserPlayers:
         self._players.clear()
 
 
-Work = Callable[[Callable[[], bool]], None]
+Work = Callable[[Until], None]
 """A job; it often calls its argument to learn whether to stop."""
 
 
@@ -221,7 +221,7 @@ class FairLock:
             self._change.notify_all()
 
 
-def passing(lock: FairLock, until: Callable[[], bool]) -> Callable[[], bool]:
+def passing(lock: FairLock, until: Until) -> Until:
     """`until` for a search of the lock's holder: passes the lock on before each call."""
 
     def asked() -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexlit import __version__
+from hexlit.arena.thinker import Until
 from hexlit.errors import UsageError
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.web.config import WebSettings
@@ -119,7 +120,7 @@ class BrowserSession:
             "final": True,
         }
 
-    def _search(self, request: Any, stopped: Callable[[], bool]) -> None:
+    def _search(self, request: Any, stopped: Until) -> None:
         def answer() -> None:
             with self._shared.lock.held():
                 final = False
@@ -133,7 +134,7 @@ class BrowserSession:
 
         self._attempt(request.id, answer, stopped)
 
-    def _solve(self, request: Solve, stopped: Callable[[], bool]) -> None:
+    def _solve(self, request: Solve, stopped: Until) -> None:
         def answer() -> None:
             result = self._shared.verdicts.answer(board_of(request.position), stopped)
             self._send({"id": request.id} | result)
@@ -141,7 +142,7 @@ class BrowserSession:
         self._attempt(request.id, answer, stopped)
 
     def _attempt(
-        self, number: int, answer: Callable[[], None], stopped: Callable[[], bool] = lambda: False
+        self, number: int, answer: Callable[[], None], stopped: Until = lambda: False
     ) -> None:
         """Carry out `answer`; report errors of the request number `number`."""
         try:

@@ -6,7 +6,7 @@ Each function is called by the holder of the lock, and passes it on between two 
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from hexlit.arena.players import RESIGN, Forfeit
 from hexlit.arena.thinker import (
     Thinker,
+    Until,
     fairest,
     opening_values,
     opens_fairly,
@@ -60,7 +61,7 @@ class Thinking:
         self._settings = settings
         self._verdicts = verdicts
 
-    def answers(self, request: messages.Thinking, stopped: Callable[[], bool]) -> Iterator[Answer]:
+    def answers(self, request: messages.Thinking, stopped: Until) -> Iterator[Answer]:
         """The answers to `request`, see `hexlit.web.messages`; ends early where `stopped` says so.
 
         Raises:
@@ -100,8 +101,8 @@ class Thinking:
         self,
         request: messages.Move,
         board: GameBoard,
-        until: Callable[[], bool],
-        stopped: Callable[[], bool],
+        until: Until,
+        stopped: Until,
     ) -> Answer:
         check_undecided(board)
         if self._players.offer(request.player).judge is None:
@@ -129,9 +130,7 @@ class Thinking:
             move, value = board.size**2, -value
         return played(board, move) | {"value": value, "found": _found(thinker, board.size)}
 
-    def _move_of_player(
-        self, request: messages.Move, board: GameBoard, stopped: Callable[[], bool]
-    ) -> Answer:
+    def _move_of_player(self, request: messages.Move, board: GameBoard, stopped: Until) -> Answer:
         try:
             with self._alone(request.player, stopped):
                 player = self._players.player(request.player, board.size, swap=board.swap)
@@ -142,7 +141,7 @@ class Thinking:
         return played(board, move) | {"value": None, "found": None}
 
     @contextmanager
-    def _alone(self, name: str, stopped: Callable[[], bool]) -> Iterator[None]:
+    def _alone(self, name: str, stopped: Until) -> Iterator[None]:
         """A player that runs beside others gives the lock back;
         a foreign one also ends when `stopped` says so.
         """
@@ -157,9 +156,7 @@ class Thinking:
         with watching(stopped, lambda: self._players.abort(name)), self._lock.aside():
             yield
 
-    def _study(
-        self, request: messages.Series, board: GameBoard, until: Callable[[], bool]
-    ) -> Iterator[Answer]:
+    def _study(self, request: messages.Series, board: GameBoard, until: Until) -> Iterator[Answer]:
         """The reports of a search that grows.
         A player that never learned to swap is told of the rule from outside.
         """
@@ -197,16 +194,14 @@ class Thinking:
         }
         return {"type": "look", "value": value, "policy": shares, "final": True}
 
-    def _openings(self, name: str, board: GameBoard, until: Callable[[], bool]) -> Answer:
+    def _openings(self, name: str, board: GameBoard, until: Until) -> Answer:
         values, doubt = opening_values(
             self._thinker(name, GameBoard(board.size)), board.size, until
         )
         named = {format_cell(cell, board.size): value for cell, value in values.items()}
         return {"type": "openings", "values": named, "doubt": doubt, "final": True}
 
-    def _review(
-        self, request: messages.Series, board: GameBoard, until: Callable[[], bool]
-    ) -> Iterator[Answer]:
+    def _review(self, request: messages.Series, board: GameBoard, until: Until) -> Iterator[Answer]:
         """Every position of the game, see `hexlit.arena.thinker`."""
         thinker = self._thinker(request.player, board)
         simulations = request.simulations or self._settings.search.simulations
@@ -217,7 +212,7 @@ class Thinking:
             )
 
 
-def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> Answer:
+def _fair_openings(thinker: Thinker, size: int, until: Until) -> Answer:
     """The study of the empty board under the swap rule:
     the fairer a first stone, the better, as it may be swapped.
     """
@@ -312,7 +307,7 @@ class Verdicts:
         self._lock = threading.Lock()
         self._solver: ExactSolver | None = None
 
-    def answer(self, board: GameBoard, stopped: Callable[[], bool]) -> dict[str, Any]:
+    def answer(self, board: GameBoard, stopped: Until) -> dict[str, Any]:
         """The answer to `solve`, see `hexlit.web.messages`.
 
         Raises:
@@ -345,7 +340,7 @@ class Verdicts:
             "final": True,
         }
 
-    def solve(self, board: GameBoard, seconds: float, stopped: Callable[[], bool]) -> Solution:
+    def solve(self, board: GameBoard, seconds: float, stopped: Until) -> Solution:
         """The solution for the player to move, within `seconds` from when the solver is free and
         compiled.
 
@@ -363,9 +358,7 @@ class Verdicts:
                 self._solver, board.cells, board.to_move, seconds=seconds, interrupted=stopped
             )
 
-    def proof(
-        self, board: GameBoard, seconds: float, stopped: Callable[[], bool]
-    ) -> Solution | None:
+    def proof(self, board: GameBoard, seconds: float, stopped: Until) -> Solution | None:
         """As `solve`; None where it takes longer, waiting included. Larger boards: see
         `virtual_solution`.
 
@@ -381,7 +374,7 @@ class Verdicts:
             return None
 
     @contextmanager
-    def _held(self, stopped: Callable[[], bool]) -> Iterator[None]:
+    def _held(self, stopped: Until) -> Iterator[None]:
         while not self._lock.acquire(timeout=_LOOK):
             if stopped():
                 raise UsageError("interrupted")

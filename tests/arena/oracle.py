@@ -1,8 +1,8 @@
 """An evaluator that knows everything, for the tests of what measures knowledge."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.hex.encoding import OPPONENT, OWN
 from hexlit.hex.solver import ExactSolver
 
@@ -13,11 +13,9 @@ class Oracle:
     def __init__(self, size: int, *, wrong: bool = False) -> None:
         self.solver = ExactSolver(size)
         self.wrong = wrong
-        self.known: dict[bytes, tuple[float, NDArray[np.float32]]] = {}
+        self.known: dict[bytes, tuple[float, FloatArray]] = {}
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         policy.fill(0.0)
         for row, position in enumerate(planes):
             cells = (position[OWN] - position[OPPONENT]).ravel()
@@ -26,7 +24,7 @@ class Oracle:
                 self.known[key] = self.judge(cells)
             value[row], policy[row, : cells.size] = self.known[key]
 
-    def judge(self, cells: NDArray[np.int8]) -> tuple[float, NDArray[np.float32]]:
+    def judge(self, cells: Int8Array) -> tuple[float, FloatArray]:
         solution = self.solver.solve(cells, 1)
         empty = cells == 0
         good = np.zeros(cells.size, np.bool_)

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.arena.matches import Block, MatchWorker, Opening, Pair
 from hexlit.arena.players import Contestant, Forfeit, Player
+from hexlit.hex.arrays import Int8Array, Int16Array
 from hexlit.hex.board import GameBoard
 
 
 class NeverSwaps(Player):
     """Answers the first stone as any other."""
 
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+    def reply(self, cells: Int8Array) -> Int16Array:
         return self.choose(cells, np.full(len(cells), -1, np.int8))
 
 
@@ -25,7 +25,7 @@ class Lowest(NeverSwaps):
         self.asked: list[tuple[bytes, int]] = []
         self.calls: list[int] = []
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+    def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
         assert cells.dtype == to_move.dtype == np.int8
         self.calls.append(len(cells))
         self.asked += [
@@ -39,7 +39,7 @@ class Lowest(NeverSwaps):
 class AlwaysSwaps(Lowest):
     """Takes every first stone over."""
 
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+    def reply(self, cells: Int8Array) -> Int16Array:
         assert (cells.sum(1) == 1).all()
         assert (np.abs(cells).sum(1) == 1).all(), "one black stone"
         return np.full(len(cells), cells.shape[1], np.int16)
@@ -52,7 +52,7 @@ class Faulty(NeverSwaps):
         self.wrong = answer
         self.stones = stones
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+    def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
         moves = [np.flatnonzero(board == 0)[-1] for board in cells]
         wrong = (cells != 0).sum(1) >= self.stones
         return np.where(wrong & (to_move > 0), self.wrong, moves).astype(np.int16)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hexlit.arena.matches import (
     ArenaGame,
@@ -26,6 +25,7 @@ from hexlit.arena.players import (
     SearchPlayer,
 )
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import FloatArray, Int8Array, Int16Array
 from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
 from hexlit.hex.record import Ending
@@ -46,7 +46,7 @@ from tests.arena.stand_ins import (
 from tests.hex.reference import Game, winner
 
 
-def distinct_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.int8]:
+def distinct_openings(size: int, count: int, plies: int, seed: int) -> Int8Array:
     """The positions that a match begins from, `[count, size*size]`."""
     return np.stack(
         [
@@ -62,7 +62,7 @@ class Perfect(NeverSwaps):
     def __init__(self, size: int) -> None:
         self.solver = ExactSolver(size, rows=1 << 14)
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+    def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
         moves = []
         for board, colour in zip(cells, to_move.tolist(), strict=True):
             winning = self.solver.solve(board, colour).winning_moves
@@ -70,7 +70,7 @@ class Perfect(NeverSwaps):
         return np.array(moves, np.int16)
 
 
-def referee(first: Player, second: Player, openings: NDArray[np.int8], to_move: int) -> int:
+def referee(first: Player, second: Player, openings: Int8Array, to_move: int) -> int:
     """Wins of the first player: the same match game by game, judged by the reference."""
     wins = 0
     size = round(openings.shape[1] ** 0.5)
@@ -124,9 +124,7 @@ class Marked:
     def __init__(self, cell: int, size: int, swap: bool) -> None:
         self.cell, self.size, self.swap = cell, size, swap
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         row, column = divmod(self.cell, self.size)
         policy.fill(0.001)
         for i, stones in enumerate(planes[:, :2].sum((2, 3))):
@@ -189,9 +187,7 @@ class OfWhite:
     def __init__(self, value: float, liking: float = 0.0) -> None:
         self.value, self.liking = value, liking
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         own, opponent = planes[:, OWN].sum((1, 2)), planes[:, OPPONENT].sum((1, 2))
         policy.fill(0.01)
         policy[:, 9] = 0.5

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hexlit.arena import positions as positions_module
 from hexlit.arena.matches import play_match
@@ -19,6 +18,7 @@ from hexlit.arena.positions import (
     random_positions,
 )
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import Int8Array, Int16Array
 from hexlit.hex.solver import ExactSolver, UnsolvedError
 from hexlit.hex.symmetry import exchange_colours
 from hexlit.hex.truth import STAGES
@@ -36,9 +36,9 @@ class SourcePlayer(NeverSwaps):
         self.search = source.search(size, 100)
         self.random = np.random.default_rng(1)
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+    def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
         draws = np.where(cells == 0, self.random.random(cells.shape), -1.0)
-        moves: NDArray[np.int16] = draws.argmax(1).astype(np.int16)
+        moves: Int16Array = draws.argmax(1).astype(np.int16)
         if self.search is None:
             return moves
         found = self.search.run(cells, to_move, RolloutEvaluator(self.source.playouts, 1)).action

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import Int8Array, Int64Array
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, blank_planes
 from hexlit.hex.jit import kernel
 from hexlit.search.config import SearchConfig
@@ -23,7 +24,7 @@ from hexlit.search.tree import NONE
 
 
 @kernel
-def keys_of(planes: NDArray[np.int8]) -> NDArray[np.uint64]:
+def keys_of(planes: Int8Array) -> NDArray[np.uint64]:
     keys = np.empty(planes.shape[0], np.uint64)
     for g in range(keys.size):
         keys[g] = position_key(planes[g])
@@ -31,14 +32,14 @@ def keys_of(planes: NDArray[np.int8]) -> NDArray[np.uint64]:
 
 
 @kernel
-def places_of(cache: AnswerCache, planes: NDArray[np.int8]) -> NDArray[np.int64]:
+def places_of(cache: AnswerCache, planes: Int8Array) -> Int64Array:
     places = np.empty(planes.shape[0], np.int64)
     for g in range(places.size):
         places[g] = recall(cache, planes[g])
     return places
 
 
-def some_planes(size: int, count: int, seed: int = 0) -> NDArray[np.int8]:
+def some_planes(size: int, count: int, seed: int = 0) -> Int8Array:
     """Different positions."""
     cells = np.unique(np.random.default_rng(seed).integers(0, 3, (count, size * size)), axis=0)
     planes = blank_planes(len(cells), size)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.search.config import ALGORITHMS, GumbelConfig, SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.search.live import LiveSearch
@@ -28,9 +28,7 @@ class Counting(KeyedEvaluator):
     calls: int = 0
     fails: int = -1
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         self.calls += 1
         if self.calls == self.fails:
             raise RuntimeError("out of order")

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.hex.geometry import geometry
 from hexlit.hex.jit import kernel_threads, restored_threads, use_threads
 from hexlit.hex.symmetry import exchange_colours
@@ -169,9 +170,7 @@ class Spoiled(KeyedEvaluator):
     where: str = "value"
     number: float = math.nan
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         super().evaluate(planes, policy, value)
         self.call -= 1
         if self.call < 0:
@@ -203,7 +202,7 @@ def test_an_answer_that_is_none_is_an_error_and_no_endless_search(
     ],
 )
 def test_positions_that_are_none_are_refused(
-    algorithm: str, cells: NDArray[np.int8], to_move: NDArray[np.int8], message: str
+    algorithm: str, cells: Int8Array, to_move: Int8Array, message: str
 ) -> None:
     search = TreeSearch(SearchConfig(algorithm, 4), size=3, games=4)
     with pytest.raises(UsageError, match=re.escape(message)):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import OPPONENT, OWN
 from hexlit.hex.solver import ExactSolver
@@ -21,9 +21,7 @@ class Exact:
     def __init__(self) -> None:
         self.solver = ExactSolver(SIZE)
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         fill_uniform(planes, policy)
         for row, position in enumerate(planes):
             value[row] = (

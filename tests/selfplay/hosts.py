@@ -6,10 +6,8 @@ import os
 import time
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.search.evaluator import Evaluator
 from hexlit.testing.stand_ins import KeyedEvaluator
 
@@ -52,9 +50,7 @@ class Patient:
         self.inner = inner
         self.seconds = seconds
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         time.sleep(self.seconds)
         self.inner.evaluate(planes, policy, value)
 
@@ -63,9 +59,7 @@ class Trap:
     def __init__(self, weights: bytes) -> None:
         self.weights = weights
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         if self.weights == b"die":
             os._exit(7)
         raise (

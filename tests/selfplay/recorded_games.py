@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import BoolArray, Int64Array
 from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GamePositions
@@ -97,9 +97,7 @@ def expected(record: GameRecord, ply: int, *, swap: bool, turned: bool = False) 
     return planes.tobytes(), np.concatenate([cells.ravel(), policy[size**2 :]]).tobytes(), value
 
 
-def seen(
-    positions: GamePositions, rows: NDArray[np.int64], turned: NDArray[np.bool_]
-) -> list[Position]:
+def seen(positions: GamePositions, rows: Int64Array, turned: BoolArray) -> list[Position]:
     batch = positions.batch(rows, turned)
     return [
         (planes.tobytes(), policy.tobytes(), float(value))

@@ -10,8 +10,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.hex.jit import restored_threads, use_threads
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
@@ -35,9 +35,7 @@ class Digest:
     so bit for bit alike in any batch.
     """
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         flat = planes.reshape(len(planes), -1).astype(np.int64)
         digest = (flat * (np.arange(flat.shape[1]) ** 3 * 7919 + 13)).sum(1)
         actions = np.arange(policy.shape[1])
@@ -50,9 +48,7 @@ class Digest:
 class Leaning(Digest):
     """As `Digest`, on the whole in favour of Black."""
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         super().evaluate(planes, policy, value)
         stones = planes[:, :2].sum((2, 3))
         value *= np.float32(0.5)

@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hexlit import testing
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.nets.config import NetConfig
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.nets.brought_blocks import Doubled, Noisy, Plain, Wider, single
 
-Answer = Callable[[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]], object]
+Answer = Callable[[Int8Array, FloatArray, FloatArray], object]
 
 
 class Changed(UniformEvaluator):
@@ -25,22 +25,16 @@ class Changed(UniformEvaluator):
     def __init__(self, change: Answer) -> None:
         self.change = change
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         super().evaluate(planes, policy, value)
         self.change(planes, policy, value)
 
 
-def _of_the_row(
-    planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-) -> None:
+def _of_the_row(planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
     value += np.linspace(0, 1, len(value), dtype=np.float32)
 
 
-def _everywhere(
-    planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-) -> None:
+def _everywhere(planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
     policy.fill(1 / policy.shape[1])
 
 

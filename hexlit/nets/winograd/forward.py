@@ -10,9 +10,9 @@ from typing import NamedTuple, cast
 import numpy as np
 import torch
 from numba.core.errors import NumbaError
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.encoding import PLANES
 from hexlit.hex.jit import over_slices
 from hexlit.nets.blocks import ConvNorm, ResidualBlock, size_scale
@@ -148,7 +148,7 @@ def packed_linear(layers: Sequence[nn.Linear], columns: int, size: int | None = 
     return packed(torch.cat(weights)[:, :, None, None], torch.cat(biases), 1, columns)
 
 
-Evaluate = Callable[[NDArray[np.int8], Floats, Floats], None]
+Evaluate = Callable[[Int8Array, Floats, Floats], None]
 
 
 class WinogradBlock(NamedTuple):
@@ -270,7 +270,7 @@ class WinogradForward:
         ]
         judge = partial(answer, features.values, summary.values, *self.last)
 
-        def evaluate(planes: NDArray[np.int8], logits: Floats, value: Floats) -> None:
+        def evaluate(planes: Int8Array, logits: Floats, value: Floats) -> None:
             spread_planes(planes, seen.values, seen.row * self.size**2, seen.row)
             for step in steps:
                 step()
