@@ -20,7 +20,7 @@ from hexlit.reporting.run_files import flat
 from hexlit.settings import RANGE, check_number
 from hexlit.tuning.config import DIRECTION_OF_MODE, OptunaSweeperConf, SweepConfig, directions_of
 from hexlit.tuning.samplers import build_pruner, plain
-from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, render
+from hexlit.tuning.space import arguments_of, grid_of, parse_space, render
 from hexlit.tuning.storage import file_of, kind_of, refuse_password
 from hexlit.tuning.sweep_folder import SWEEP_FILE
 
@@ -154,7 +154,7 @@ def make_plan(
         pruner=pruner,
         space=space,
         overrides=_without(
-            fixed_overrides(fixed), ("sweep.resume", "sweep.join", "sweep.storage_timeout")
+            [*fixed.values()], ("sweep.resume", "sweep.join", "sweep.storage_timeout")
         ),
         recipe=recipe_of(config, fixed, loader),
         own_overrides=_share_of_machine(config, sweeper.n_jobs, [*fixed, *space]),
@@ -185,20 +185,19 @@ def _checked(config: DictConfig) -> SweepConfig:
 def _objectives(
     judged: SweepConfig, config: DictConfig, direction: Any
 ) -> tuple[SweepConfig, list[str]]:
-    """The sweep's objectives and their directions,
-    else the run's `trainer.monitor`, filled in.
+    """The sweep's objectives and their directions, filled in.
+
+    Without objectives it is the run's `trainer.monitor`, which has its direction from
+    `trainer.monitor_mode`.
     """
-    objectives = judged.objectives()
-    if not objectives:
-        monitor = OmegaConf.select(config, "trainer.monitor")
-        if not isinstance(monitor, str):
-            raise UsageError(
-                "sweep.objective=null: name a metric of metrics.csv; the run has no trainer.monitor"
-            )
-        objectives = [monitor]
-        direction = direction or DIRECTION_OF_MODE.get(
-            str(OmegaConf.select(config, "trainer.monitor_mode"))
+    monitor = OmegaConf.select(config, "trainer.monitor")
+    objectives = judged.objectives() or [monitor]
+    if objectives == [None]:
+        raise UsageError(
+            "sweep.objective=null: name a metric of metrics.csv; the run has no trainer.monitor"
         )
+    if direction is None and objectives == [monitor]:
+        direction = DIRECTION_OF_MODE.get(str(OmegaConf.select(config, "trainer.monitor_mode")))
     filled = replace(judged, objective=objectives, monitor=judged.monitor or objectives[0])
     return filled, directions_of(direction, objectives)
 
@@ -350,7 +349,7 @@ def recipe_of(config: DictConfig, fixed: Mapping[str, str], loader: Any) -> list
         return []
     chosen = choices.get("experiment")
     recipe = [] if chosen is None or "experiment" in fixed else [f"experiment={chosen}"]
-    without = [line for line in fixed_overrides(fixed) if not line.startswith(("sweep=", "sweep."))]
+    without = [line for line in fixed.values() if not line.startswith(("sweep=", "sweep."))]
     bare = loader.load_configuration(
         str(config.hydra.job.config_name), [*without, *recipe, "sweep=none"], RunMode.RUN
     )

@@ -36,8 +36,7 @@ _SPECIAL_IN_KEYS = re.compile(r"[\\()\[\]{}:=, \t]")
 
 
 def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"], dict[str, str]]:
-    """The searched and the fixed: (parameter -> distribution, parameter -> its value as Hydra
-    writes it).
+    """The searched and the fixed: (parameter -> distribution, parameter -> its override).
 
     - `interval(a, b)`: any number from a to b. Hydra makes both ends floats; write `int(interval(a,
       b))` for whole numbers. `tag(log, interval(a, b))` searches on a logarithmic scale.
@@ -48,8 +47,7 @@ def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"]
       reads.
     - `shuffle(range(a, b, step))`: the same numbers as a choice, b left out. Their order stays as
       written, since a resumed study has to find the same choices.
-    - everything else, such as `board=4`, `+key=3` or `~key`, is fixed. The value of a deletion
-      without a value is "".
+    - everything else, such as `board=4`, `+key=3` or `~key`, is fixed.
 
     Names keep their prefix and package (`+key`, `db@pkg`). A later argument for the same parameter
     replaces an earlier one, fixed or searched; a value that is added first and changed later is
@@ -59,21 +57,24 @@ def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"]
         UsageError: an argument cannot be read, or asks for something that cannot be searched.
     """
     parser = OverridesParser.create()
-    result: dict[str, BaseDistribution | str] = {}
+    space: dict[str, BaseDistribution] = {}
+    fixed: dict[str, str] = {}
     for argument in arguments:
         override = _parse(parser, argument)
         name = override.get_key_element()
-        value = _meaning(override)
-        bare = _bare(name)
-        for earlier in [key for key in result if _bare(key) == bare]:
+        bare = name.lstrip("~+")
+        for earlier in [key for key in (*space, *fixed) if key.lstrip("~+") == bare]:
             if earlier.startswith("~") and not name.startswith("~"):
                 continue  # delete first, then set again
             if earlier.startswith("+") and name == bare:
                 name = earlier
-            del result[earlier]
-        result[name] = value
-    fixed = {name: value for name, value in result.items() if isinstance(value, str)}
-    space = {name: value for name, value in result.items() if not isinstance(value, str)}
+                argument = f"+{argument}"
+            space.pop(earlier, None)
+            fixed.pop(earlier, None)
+        if override.is_sweep_override():
+            space[name] = _distribution(override)
+        else:
+            fixed[name] = argument
     return space, fixed
 
 
@@ -82,16 +83,6 @@ def arguments_of(params: Mapping[str, Any]) -> list[str]:
     return [
         f"{name}={value if isinstance(value, str) else _text(name, value)}"
         for name, value in params.items()
-    ]
-
-
-def fixed_overrides(fixed: Mapping[str, str]) -> list[str]:
-    """The overrides that `parse_space` found fixed.
-    They come before those of the searched parameters.
-    """
-    return [
-        name if name.startswith("~") and not text else f"{name}={text}"
-        for name, text in fixed.items()
     ]
 
 
@@ -155,26 +146,18 @@ def _parse(parser: OverridesParser, argument: str) -> Override:
         ) from None
 
 
-def _bare(name: str) -> str:
-    return name.lstrip("~+")
-
-
-def _meaning(override: Override) -> "BaseDistribution | str":
-    """The distribution of a sweep, or the text of a fixed value."""
+def _distribution(override: Override) -> "BaseDistribution":
+    """The distribution of a sweep."""
     name = override.get_key_element()
     sweep: Any = override._value
-    if not override.is_sweep_override():
-        return "" if override.value_type is None else _text(name, sweep)
     if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
         raise UsageError(f"{name}: glob() cannot be searched; list the options with choice(...)")
     log = "log" in sweep.tags
     if isinstance(sweep, IntervalSweep):
         return _numbers(name, sweep.start, sweep.end, None, log=log)
-    return (
-        _range(name, sweep, log=log)
-        if isinstance(sweep, RangeSweep)
-        else _categories(name, sweep.list, log=log)
-    )
+    if isinstance(sweep, RangeSweep):
+        return _range(name, sweep, log=log)
+    return _categories(name, sweep.list, log=log)
 
 
 def _range(name: str, sweep: RangeSweep, *, log: bool) -> "BaseDistribution":
