@@ -115,8 +115,8 @@ def _run(name: str, overrides: list[str]) -> int:
 
 
 def _complete(arguments: list[str]) -> int:
-    """Answer the shell, which asks `hexlit -sc query=SHELL` with the line in COMP_LINE,
-    by a script of Hydra's.
+    """Answer the shell, which asks `hexlit -sc query=SHELL` with the line in COMP_LINE, by a script
+    of Hydra's.
     """
     if not any(argument.startswith("query=") for argument in arguments):
         return _run("solve", arguments)  # the installed script is the same for every command

@@ -1,5 +1,5 @@
-"""The one exception for impossible requests of the user,
-and what separates errors of the user's code from others.
+"""The one exception for impossible requests of the user, and what separates errors of the user's
+code from others.
 """
 
 import sysconfig
@@ -12,8 +12,8 @@ _PYTHON = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "plat
 
 
 def printable(text: str, instead: str = " ") -> str:
-    """`text` with each unprintable sign,
-    such as a line end or one that turns the direction of writing, replaced.
+    """`text` with each unprintable sign, such as a line end or one that turns the direction of
+    writing, replaced.
     """
     if text.isprintable():
         return text
@@ -45,8 +45,7 @@ class UsageError(ValueError):
 
 
 def error_of_foreign_code(error: BaseException | None) -> BaseException | None:
-    """The first of `error` and its causes that came out of somebody's code; None if there is
-    none.
+    """The first of `error` and its causes that came out of somebody's code; None if there is none.
 
     That is code outside hexlit, Python and the installed packages, such as a callback in the user's
     folder.

@@ -65,8 +65,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @cache
 def _remove_unfinished(path: Path) -> None:
-    """Remove the temporary files of ended processes for `path`;
-    once in a process, since a folder may be large.
+    """Remove the temporary files of ended processes for `path`; once in a process, since a folder
+    may be large.
     """
     for other in path.parent.glob(f".{glob.escape(path.name)}.????????.tmp"):
         if other.is_file() and _UNFINISHED.fullmatch(other.name):
@@ -79,8 +79,8 @@ def _remove_unfinished(path: Path) -> None:
 
 
 def _lock(file: IO[bytes]) -> bool:
-    """Lock the open `file` until it is closed;
-    False where a process holds it, or the file system has no locks.
+    """Lock the open `file` until it is closed; False where a process holds it, or the file system
+    has no locks.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

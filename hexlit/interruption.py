@@ -1,5 +1,5 @@
-"""An orderly end after Ctrl-C or SIGTERM,
-the signal of batch systems: the user learns how to continue.
+"""An orderly end after Ctrl-C or SIGTERM, the signal of batch systems: the user learns how to
+continue.
 """
 
 import signal

@@ -103,8 +103,8 @@ class FolderLock(ExitStack):
 
 
 class Guarded:
-    """Base of objects with scratch memory,
-    which one thread may use at a time; see `in_turn` and `by_one_thread`.
+    """Base of objects with scratch memory, which one thread may use at a time; see `in_turn` and
+    `by_one_thread`.
     """
 
     def __init__(self) -> None:

@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 MISLEADING = dict.fromkeys(
     [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x2028, 0x2029], " "
 )
-"""Signs that reverse the text around them or break a line,
-as a name in somebody's file may have them.
+"""Signs that reverse the text around them or break a line, as a name in somebody's file may have
+them.
 """
 
 
@@ -54,8 +54,8 @@ class DisplayFile(io.FileIO):
 
 
 class Display(io.TextIOWrapper):
-    """Text for people on a file descriptor:
-    what its encoding lacks is replaced, misleading signs are blanks.
+    """Text for people on a file descriptor: what its encoding lacks is replaced, misleading signs
+    are blanks.
     """
 
     def write(self, text: str, /) -> int:
@@ -65,8 +65,8 @@ class Display(io.TextIOWrapper):
 
 
 def display_of(stream: TextIO) -> tuple[Display, DisplayFile]:
-    """A display on the descriptor of `stream`,
-    with the same encoding and buffering, and its file.
+    """A display on the descriptor of `stream`, with the same encoding and buffering, and its
+    file.
     """
     stream.flush()
     file = DisplayFile(stream.fileno(), "wb", closefd=False)

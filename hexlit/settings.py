@@ -35,8 +35,8 @@ NUMBERED = ":N"
 SEEDS = "[0, 4294967295]"
 """Interval of a seed: 32 bits."""
 TASK_GROUP = "hexlit.tasks"
-"""Group of the tasks of other packages;
-each entry point leads to a `hexlit.commands.tasks.TaskEntry`.
+"""Group of the tasks of other packages; each entry point leads to a
+`hexlit.commands.tasks.TaskEntry`.
 """
 SEARCH_GROUP = "hexlit.searches"
 """Group of their search rules for `search=NAME`; each entry point leads to a module, see
@@ -48,13 +48,14 @@ OPTIMIZER_GROUP, SCHEDULE_GROUP = "hexlit.optimizers", "hexlit.schedules"
 """
 BLOCK_GROUP = "hexlit.blocks"
 """Group of their residual blocks for `net.block`; each entry point leads to a callable, see
-`hexlit.nets.outside_blocks`."""
+`hexlit.nets.outside_blocks`.
+"""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval of numbers in the notation of mathematics,
-    such as `[0, 1)`; `inf` and `-inf` are no members.
+    """An interval of numbers in the notation of mathematics, such as `[0, 1)`; `inf` and `-inf` are
+    no members.
     """
 
     text: str
@@ -146,8 +147,8 @@ def check_number(key: str, value: Any, interval: Interval) -> None:
 
 
 def check_numbers(interval: str, **values: float | None) -> None:
-    """Refuse arguments of a function outside the `interval`,
-    such as `[1, inf)`; raises `UsageError`.
+    """Refuse arguments of a function outside the `interval`, such as `[1, inf)`; raises
+    `UsageError`.
     """
     for name, value in values.items():
         check_number(name, value, Interval(interval))
@@ -207,8 +208,8 @@ def entry_points_of(group: str) -> EntryPoints:
 
 
 def install(extra: str) -> str:
-    """The command for a clone with the environment of the README;
-    no index of packages has hexlit.
+    """The command for a clone with the environment of the README; no index of packages has
+    hexlit.
     """
     return f'.venv/bin/python -m pip install -e ".[{extra}]"'
 

@@ -89,8 +89,8 @@ def fastest_step(
 
 
 def keep_freed_memory() -> None:
-    """Let glibc keep the memory that this process frees, blocks of up to 32 MiB; on other systems nothing
-    changes.
+    """Let glibc keep the memory that this process frees, blocks of up to 32 MiB; on other systems
+    nothing changes.
 
     It would return the activations of each step to the system, and take them again with thousands
     of page faults: a sixth of a small network's step.

@@ -1,3 +1,3 @@
-"""hexlit from Python: what `import hexlit` gives,
-a thin layer over the commands and the rooms below them.
+"""hexlit from Python: what `import hexlit` gives, a thin layer over the commands and the rooms
+below them.
 """

@@ -205,8 +205,8 @@ class OpeningMap(Drawn):
         return [format_cell(int(cell), self.size) for cell in wrong]
 
     def picture(self, title: str = "") -> Picture:
-        """The map on the board: blue wins for Black, red loses,
-        the surer the darker; what is wrong has a ring.
+        """The map on the board: blue wins for Black, red loses, the surer the darker; what is wrong
+        has a ring.
         """
         exact = self.truth is None and bool(np.isin(self.values, (-1.0, 1.0)).all())
         truth = None if self.truth is None else self.truth.tolist()
@@ -234,8 +234,8 @@ class Solver:
         self._of = cache(ExactSolver)  # each keeps what it has proved, for a size of the board
 
     def solve(self, board: GameBoard) -> "Solved":
-        """Solve the position; raises `UsageError` where the game is over,
-        or the board too large.
+        """Solve the position; raises `UsageError` where the game is over, or the board too
+        large.
         """
         if board.winner:
             raise UsageError(f"the game is over, {NAMES[board.winner]} has won")

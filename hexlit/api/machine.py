@@ -107,8 +107,8 @@ class Bench:
 
     @property
     def lines(self) -> DataFrame:
-        """A row a measurement: `what`, `device`,
-        `precision`, `median` work a second, and others.
+        """A row a measurement: `what`, `device`, `precision`, `median` work a second, and
+        others.
         """
         return frame(asdict(line) for line in self.report.lines)
 

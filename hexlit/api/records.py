@@ -1,5 +1,5 @@
-"""`hexlit.games`, `hexlit.match` and `hexlit.load`:
-what files and folders hold, as data frames and pictures.
+"""`hexlit.games`, `hexlit.match` and `hexlit.load`: what files and folders hold, as data frames and
+pictures.
 """
 
 import shlex
@@ -107,8 +107,8 @@ class Games(Sequence[Game]):
 
     @property
     def frame(self) -> DataFrame:
-        """A row a game: `size`, `black`, `white`, `winner`,
-        `ending`, `plies`, `swap`, `moves`, `source`.
+        """A row a game: `size`, `black`, `white`, `winner`, `ending`, `plies`, `swap`, `moves`,
+        `source`.
         """
         rows = []
         for one in self._records:
@@ -126,8 +126,8 @@ class Games(Sequence[Game]):
         return frame(rows, COLUMNS)
 
     def statistics(self, opening_plies: int = 2, most: int = 10) -> dict[str, Any]:
-        """Counts of all kinds, as `hexlit games stats json=true` has them;
-        tables of the `most` most frequent.
+        """Counts of all kinds, as `hexlit games stats json=true` has them; tables of the `most`
+        most frequent.
         """
         overview = Overview(opening_plies)
         for one in self._records:
@@ -135,8 +135,8 @@ class Games(Sequence[Game]):
         return {**overview.as_json(most), "unreadable": len(self.unreadable)}
 
     def openings(self, plies: int = 2, most: int = 10) -> DataFrame:
-        """The most frequent openings: `board`, `moves`, `games`,
-        `black_won`; turned boards are counted together.
+        """The most frequent openings: `board`, `moves`, `games`, `black_won`; turned boards are
+        counted together.
         """
         return frame(
             self.statistics(plies, most)["openings"], ("board", "moves", "games", "black_won")
@@ -234,8 +234,8 @@ class Match:
 
     @property
     def ratings(self) -> DataFrame:
-        """The players, best first: `name`, `elo`,
-        `low` and `high` (95% interval), `games`, `wins`, `score`.
+        """The players, best first: `name`, `elo`, `low` and `high` (95% interval), `games`, `wins`,
+        `score`.
         """
         with own_values(self.folder, MATCH):
             return frame(
@@ -261,8 +261,8 @@ class Match:
 
     @property
     def games(self) -> DataFrame:
-        """Every game: `pair`, `black`, `white`,
-        `winner` (a name), `ending`, `plies`, `opening`, `moves`.
+        """Every game: `pair`, `black`, `white`, `winner` (a name), `ending`, `plies`, `opening`,
+        `moves`.
         """
         rows = []
         for one in self._games:

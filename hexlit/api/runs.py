@@ -233,15 +233,15 @@ class Sweep:
 
     @property
     def saved_seconds(self) -> float:
-        """Estimated time that pruning has saved:
-        the rest of the pruned trials at their own pace.
+        """Estimated time that pruning has saved: the rest of the pruned trials at their own
+        pace.
         """
         return self.results.pruning["saved_seconds"]
 
     @cached_property
     def figures(self) -> dict[str, Picture]:
-        """The figures of the report by name, such as `history`,
-        `importances`, `slices` and `intermediate`.
+        """The figures of the report by name, such as `history`, `importances`, `slices` and
+        `intermediate`.
         """
         from hexlit.reporting.figures import draw
         from hexlit.tuning.figures import figures_of

@@ -93,8 +93,8 @@ class Searched(Drawn):
 
     @property
     def candidates(self) -> DataFrame:
-        """The moves that were tried, the most visited first:
-        `move`, `visits`, `value` (for the mover), `prior`.
+        """The moves that were tried, the most visited first: `move`, `visits`, `value` (for the
+        mover), `prior`.
         """
         rows = [
             (self._name(node), node.visits, node.value, node.prior) for node in self.root.children
@@ -266,8 +266,8 @@ class Search(Guarded):
         )
 
     def _for(self, board: GameBoard) -> tuple[TreeSearch, Evaluator, bool]:
-        """The search for `board`, its evaluator,
-        and whether their policies have the swap action.
+        """The search for `board`, its evaluator, and whether their policies have the swap
+        action.
         """
         if not isinstance(board, GameBoard):
             raise UsageError(

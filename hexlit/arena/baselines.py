@@ -110,8 +110,8 @@ class SolverPlayer(Player):
         return moves
 
     def reply(self, cells: Int8Array) -> Int16Array:
-        """See `Player`: it swaps in lost positions;
-        if the solver gives up, two-distance decides.
+        """See `Player`: it swaps in lost positions; if the solver gives up, two-distance
+        decides.
         """
         moves = self._winning_moves(cells, np.full(len(cells), WHITE, np.int8))
         moves[moves == _LOST] = cells.shape[1]

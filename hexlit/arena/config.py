@@ -1,5 +1,5 @@
-"""The `evaluation` section of the configuration,
-those of a match, and the settings of play over HTP.
+"""The `evaluation` section of the configuration, those of a match, and the settings of play over
+HTP.
 """
 
 from dataclasses import dataclass, field
@@ -23,8 +23,8 @@ class PoolConfig(Settings, section="evaluation.pool"):
     pairs: int = number(16, "[1, inf)")
     """Openings against each opponent, each played twice."""
     opponents: int = number(3, "[1, inf)")
-    """Most earlier networks that a new one meets:
-    the one before it, and others two, four, ... ratings ago.
+    """Most earlier networks that a new one meets: the one before it, and others two, four, ...
+    ratings ago.
     """
 
 
@@ -83,13 +83,13 @@ class OpeningsConfig(Settings, section="openings"):
     plies: int | None = number(None, "[1, inf)")
     """Moves of an opening, below the size of the board; null: 2, or 1 with the swap rule."""
     balanced: bool = True
-    """Whether to take fair ones:
-    two moves on 8×8 to 13×13 from a list of `hexlit:large`, others by random playouts.
+    """Whether to take fair ones: two moves on 8×8 to 13×13 from a list of `hexlit:large`, others by
+    random playouts.
     """
 
     def length(self, *, swap: bool) -> int:
-        """Moves of an opening, with or without the swap rule;
-        raises `UsageError` if the rule forbids `plies`.
+        """Moves of an opening, with or without the swap rule; raises `UsageError` if the rule
+        forbids `plies`.
         """
         if swap and self.plies not in (None, 1):
             raise UsageError(

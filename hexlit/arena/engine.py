@@ -1,5 +1,5 @@
-"""A foreign program that speaks HTP, as a player:
-asked over two pipes with time-outs, and ended with its processes.
+"""A foreign program that speaks HTP, as a player: asked over two pipes with time-outs, and ended
+with its processes.
 """
 
 import contextlib
@@ -112,8 +112,8 @@ class EngineProcess:
             file.close()
 
     def _read(self, seconds: float) -> bytes | None:
-        """Output that comes within `seconds`;
-        empty once the program has closed it, None if there is none.
+        """Output that comes within `seconds`; empty once the program has closed it, None if there
+        is none.
         """
         if not select.select([self._stdout], [], [], seconds)[0]:
             return None
@@ -244,8 +244,8 @@ class HtpEngine(Player):
 
     @contextlib.contextmanager
     def _ended_by_a_forfeit(self) -> Iterator[None]:
-        """After a forfeit end the program,
-        because its state is unknown; the note gets the player's name.
+        """After a forfeit end the program, because its state is unknown; the note gets the player's
+        name.
         """
         try:
             yield

@@ -58,8 +58,8 @@ class ArenaGame:
     opening: int
     """Number of given moves at the start."""
     moves: tuple[int, ...]
-    """Cells (row * size + column) or size * size for swap-pieces,
-    Black's first, the opening included.
+    """Cells (row * size + column) or size * size for swap-pieces, Black's first, the opening
+    included.
     """
     winner: int
     """+1 Black, -1 White."""
@@ -151,8 +151,8 @@ def _note(forfeit: Forfeit) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """Openings of games between two players:
-    an independent part of a tournament, which any process can play.
+    """Openings of games between two players: an independent part of a tournament, which any process
+    can play.
     """
 
     first: str
@@ -229,8 +229,8 @@ class MatchResult(NamedTuple):
 def play_match(
     first: Player, second: Player, *, size: int, pairs: int, seed: int, opening_plies: int = 2
 ) -> MatchResult:
-    """Play `pairs` different random openings of `opening_plies` stones twice each,
-    all games in parallel.
+    """Play `pairs` different random openings of `opening_plies` stones twice each, all games in
+    parallel.
     """
     wins = 0
     openings = random_openings(size, pairs, opening_plies, seed)
@@ -243,8 +243,8 @@ def play_match(
 def pair_counts(
     first: Player, second: Player, openings: Sequence[Opening], size: int
 ) -> tuple[int, int, int]:
-    """Numbers of `openings`, of one length, with none,
-    one, and both of their games won by the first player.
+    """Numbers of `openings`, of one length, with none, one, and both of their games won by the
+    first player.
     """
     wins = [0] * len(openings)
     for row, game in play_games((first, second), openings, size):
@@ -336,8 +336,8 @@ def _drawn(
     wanted: int,
     every: bool,
 ) -> list[Opening]:
-    """Up to `wanted` random openings with different keys,
-    `count` at least; short ones out of `every` one there is.
+    """Up to `wanted` random openings with different keys, `count` at least; short ones out of
+    `every` one there is.
     """
     check_plies(size, plies)
     random = np.random.default_rng([seed, size, plies])
@@ -381,14 +381,14 @@ def turned(moves: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def position_key(moves: Opening, size: int) -> Stones:
-    """A key shared by sequences of moves that end in the same position,
-    or in one turned by 180 degrees.
+    """A key shared by sequences of moves that end in the same position, or in one turned by 180
+    degrees.
     """
     return min(stones_of(moves), stones_of(turned(moves, size)))
 
 
 def most_openings(size: int, plies: int) -> int:
-    """Most openings to ask for, so that random draws find them soon:
-    half of those of 1 or 2 plies.
+    """Most openings to ask for, so that random draws find them soon: half of those of 1 or 2
+    plies.
     """
     return max(1, size**2 * (size**2 - 1 if plies > 1 else 1) // 2)

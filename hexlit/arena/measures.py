@@ -1,5 +1,5 @@
-"""Documents of `hexlit strength`: a network against the exact truth,
-and the worth and speed of each search.
+"""Documents of `hexlit strength`: a network against the exact truth, and the worth and speed of
+each search.
 """
 
 import time
@@ -27,8 +27,8 @@ from hexlit.search.search import TreeSearch
 Document = dict[str, Any]
 
 Part = Callable[[str, Callable[[], Any]], Any]
-"""Gives the result of a named part in plain values:
-of the function that measures it, or kept from an earlier call.
+"""Gives the result of a named part in plain values: of the function that measures it, or kept from
+an earlier call.
 """
 
 OPENING_PLIES = 2
@@ -178,8 +178,8 @@ def _positions(judge: Judging, positions: SolvedPositions) -> Document:
 
 
 def optimality(positions: SolvedPositions, moves: Int16Array) -> Document:
-    """Share of the won positions that the move keeps won:
-    of `all`, by `stages` and by `sources`.
+    """Share of the won positions that the move keeps won: of `all`, by `stages` and by
+    `sources`.
     """
     won = positions.won
     wins = keeps_the_win(positions, moves)
@@ -196,8 +196,8 @@ def optimality(positions: SolvedPositions, moves: Int16Array) -> Document:
 
 
 def describe_positions(positions: SolvedPositions) -> Document:
-    """Their number, sources, share of wins,
-    and how often a random move keeps a win (`random_move`).
+    """Their number, sources, share of wins, and how often a random move keeps a win
+    (`random_move`).
     """
     won = positions.won
     good = positions.winning_moves[won].sum(1) / np.count_nonzero(positions.cells[won] == 0, axis=1)
@@ -235,8 +235,8 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """Its settings in words: the algorithm, the simulations,
-        and the leaves that are evaluated together.
+        """Its settings in words: the algorithm, the simulations, and the leaves that are evaluated
+        together.
         """
         config = self.config
         where = " under different root moves" if config.root_batch else ""
@@ -360,8 +360,8 @@ def measure_speed(config: SearchConfig, network: Network, games: int, seconds: f
 
 
 def quarter_full(size: int, games: int) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """Undecided positions int8 `[games, size*size]`
-    with stones on a random quarter of the inner cells.
+    """Undecided positions int8 `[games, size*size]` with stones on a random quarter of the inner
+    cells.
     """
     random = np.random.default_rng(0)
     inner = np.arange(size * size).reshape(size, size)[1:-1, 1:-1].ravel()

@@ -48,8 +48,8 @@ LEVELS: list[Settings] = [
     {"temperature": temperature} for temperature in (2.4, 2.0, 1.7, 1.45, 1.2, 0.9, 0.0)
 ]
 LEVELS += [{"simulations": simulations} for simulations in (64, 200, 500)]
-"""Settings of the levels of `hexlit:large`:
-its policy alone at a temperature, then a search. See docs/networks.md.
+"""Settings of the levels of `hexlit:large`: its policy alone at a temperature, then a search. See
+docs/networks.md.
 """
 
 _NETWORK = "a run's folder, a .ckpt, a .safetensors or hexlit:NAME"

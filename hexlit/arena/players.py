@@ -1,5 +1,5 @@
-"""Players: what a match asks of them,
-and those that judge positions by search, by the policy alone, or not at all.
+"""Players: what a match asks of them, and those that judge positions by search, by the policy
+alone, or not at all.
 """
 
 import hashlib
@@ -41,8 +41,8 @@ class Player:
     """
 
     def begin(self, size: int, *, swap: bool = False) -> None:
-        """Start a new game on an empty board of `size` rows,
-        with or without the swap rule; may raise `Forfeit`.
+        """Start a new game on an empty board of `size` rows, with or without the swap rule; may
+        raise `Forfeit`.
         """
 
     def answer(self, boards: Sequence[GameBoard]) -> Sequence[int]:
@@ -60,8 +60,8 @@ class Player:
         """Give back what the player holds; no game follows."""
 
     def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:
-        """Moves int16 `[B]` for undecided positions int8
-        `[B, size*size]` with `to_move` int8 `[B]` (+1, -1).
+        """Moves int16 `[B]` for undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]`
+        (+1, -1).
         """
         raise NotImplementedError
 
@@ -109,8 +109,8 @@ class JudgingPlayer(Player):
         return self.judge(cells, to_move).action
 
     def reply(self, cells: Int8Array) -> Int16Array:
-        """See `Player`: by the value. Swap-pieces exchanges rows,
-        columns and colours, so it turns the value's sign.
+        """See `Player`: by the value. Swap-pieces exchanges rows, columns and colours, so it turns
+        the value's sign.
         """
         swap = np.int16(cells.shape[1])
         white = np.full(len(cells), WHITE, np.int8)
@@ -122,8 +122,8 @@ class NetworkPlayer(JudgingPlayer):
     """A player by an evaluator, which knows the swap rule or not."""
 
     def __init__(self, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
-        """`evaluator` takes `batch` positions per call;
-        `swap`: whether its policies have a swap action.
+        """`evaluator` takes `batch` positions per call; `swap`: whether its policies have a swap
+        action.
         """
         self._evaluator = evaluator
         self._size = size
@@ -226,8 +226,8 @@ class PolicyPlayer(NetworkPlayer):
         self._seed = seed
 
     def judge(self, cells: Int8Array, to_move: Int8Array, *, may_swap: bool = False) -> Judgement:
-        """See `NetworkPlayer`: the most likely action,
-        and the evaluator's value of the position.
+        """See `NetworkPlayer`: the most likely action, and the evaluator's value of the
+        position.
         """
         planes = blank_planes(self._batch, self._size)
         policy = np.zeros((self._batch, self._size**2 + self._swap), np.float32)
@@ -267,8 +267,8 @@ class Network:
     def player(
         self, config: SearchConfig | None, batch: int, *, temperature: float = 0.0, seed: int = 0
     ) -> NetworkPlayer:
-        """A player that searches by `config`,
-        or plays by the policy alone, up to `batch` games at once.
+        """A player that searches by `config`, or plays by the policy alone, up to `batch` games at
+        once.
         """
         if config is None:
             return PolicyPlayer(
@@ -285,8 +285,8 @@ class Network:
 
 
 class RandomPlayer(Player):
-    """Plays a random legal move, drawn by seed and position,
-    independent of the other games of a batch.
+    """Plays a random legal move, drawn by seed and position, independent of the other games of a
+    batch.
     """
 
     def __init__(self, seed: int = 0) -> None:

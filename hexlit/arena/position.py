@@ -1,5 +1,5 @@
-"""A position built by a foreign program or read from SGF:
-stones of any colour in any order, and undo.
+"""A position built by a foreign program or read from SGF: stones of any colour in any order, and
+undo.
 """
 
 import io
@@ -53,8 +53,8 @@ class Position:
         return int(np.count_nonzero(self.cells))
 
     def place(self, colour: int, cell: int) -> "Position":
-        """The position after a stone of `colour` on `cell`;
-        raises `UsageError` when the cell is taken.
+        """The position after a stone of `colour` on `cell`; raises `UsageError` when the cell is
+        taken.
         """
         if self.cells[cell] != 0:
             raise UsageError(f"move {format_cell(cell, self.size)}: the cell is taken")
@@ -63,8 +63,8 @@ class Position:
         return self.with_stones(cells, -colour)
 
     def swap(self, colour: int) -> "Position":
-        """The position after swap-pieces of `colour`;
-        raises `UsageError` if a swap is not allowed.
+        """The position after swap-pieces of `colour`; raises `UsageError` if a swap is not
+        allowed.
         """
         if not may_swap(self.cells, colour):
             raise UsageError(
@@ -100,8 +100,8 @@ def empty_position(size: int) -> Position:
 
 
 def may_swap(cells: Int8Array, colour: int) -> bool:
-    """Whether `colour` could answer `cells` int8 `[size*size]` by swap-pieces:
-    White, to Black's only stone.
+    """Whether `colour` could answer `cells` int8 `[size*size]` by swap-pieces: White, to Black's
+    only stone.
     """
     return colour == WHITE and bool((cells >= 0).all()) and int(np.count_nonzero(cells)) == 1
 

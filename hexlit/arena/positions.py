@@ -44,15 +44,13 @@ LIMITS |= {7: SolvingLimits(8, 50_000), 8: SolvingLimits(12, 50_000)}
 
 @dataclass(frozen=True)
 class GameSource:
-    """A player of the games behind positions:
-    sequential halving over random playouts, with deliberate errors.
+    """A player of the games behind positions: sequential halving over random playouts, with
+    deliberate errors.
     """
 
     name: str
     simulations: int
-    """Simulations of a move, times the cells of the board;
-    0 plays at random, or by `judge`.
-    """
+    """Simulations of a move, times the cells of the board; 0 plays at random, or by `judge`."""
     playouts: int
     """Random playouts per simulation."""
     error: float
@@ -135,8 +133,8 @@ def limits_of(size: int) -> SolvingLimits:
 
 
 def symmetric_key(cells: Int8Array, to_move: int) -> bytes:
-    """The same for all positions int8 `[size*size]` that
-    the symmetries of the game turn into one another.
+    """The same for all positions int8 `[size*size]` that the symmetries of the game turn into one
+    another.
     """
     seen = cells if to_move == 1 else exchange_colours(cells)
     return min(seen.tobytes(), seen[::-1].tobytes())
@@ -145,8 +143,8 @@ def symmetric_key(cells: Int8Array, to_move: int) -> bytes:
 def play_games(
     source: GameSource, size: int, games: int, random: np.random.Generator
 ) -> list[Int16Array]:
-    """The moves of `games` games that `source` plays against itself,
-    in parallel, each to its end.
+    """The moves of `games` games that `source` plays against itself, in parallel, each to its
+    end.
     """
     cells = np.zeros((games, size * size), np.int8)
     moves: list[list[int]] = [[] for _ in range(games)]
@@ -223,8 +221,8 @@ class _Collection:
     def _take(
         self, moves: Int16Array, stage: int, source: int, random: np.random.Generator
     ) -> bool:
-        """Solve a position of the game's third `stage`;
-        False if it is known already or too hard.
+        """Solve a position of the game's third `stage`; False if it is known already or too
+        hard.
         """
         span = len(moves) - self._limits.fewest_stones
         if span < len(STAGES):

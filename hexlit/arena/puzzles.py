@@ -1,5 +1,5 @@
-"""Puzzles: positions with exactly one winning move,
-which a network's policy misses, graded by its search.
+"""Puzzles: positions with exactly one winning move, which a network's policy misses, graded by its
+search.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -49,8 +49,8 @@ class Puzzle:
     """
 
     def sgf(self, number: int) -> str:
-        """The position as stones that are set up,
-        and the solution as the only move, with the grade in its comment.
+        """The position as stones that are set up, and the solution as the only move, with the grade
+        in its comment.
         """
         setup = tuple(
             RecordedMove(int(self.cells[cell]), int(cell)) for cell in np.flatnonzero(self.cells)

@@ -291,8 +291,8 @@ class RatingPool:
         self.ratings: list[Rating] = []
 
     def resume(self, first_epoch: int) -> None:
-        """Load the ratings before `first_epoch`;
-        later ones, of a run that was killed, are dropped.
+        """Load the ratings before `first_epoch`; later ones, of a run that was killed, are
+        dropped.
         """
         if self.path.exists():
             self.results = []

@@ -74,8 +74,8 @@ def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
 
 
 def opening_values(judge: Judging, size: int) -> FloatArray:
-    """Value for Black of the first stone on each cell,
-    `[size*size]`: above 0 it wins in the judge's opinion.
+    """Value for Black of the first stone on each cell, `[size*size]`: above 0 it wins in the
+    judge's opinion.
     """
     cells, to_move = _openings(size)
     # White is to move: a value that is good for White is bad for the opening.
@@ -83,8 +83,8 @@ def opening_values(judge: Judging, size: int) -> FloatArray:
 
 
 def _openings(size: int) -> tuple[Int8Array, Int8Array]:
-    """The positions after Black's first stone,
-    one for each cell, and the colours to move: White.
+    """The positions after Black's first stone, one for each cell, and the colours to move:
+    White.
     """
     return np.eye(size**2, dtype=np.int8), np.full(size**2, -1, np.int8)
 

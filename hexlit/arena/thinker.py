@@ -1,5 +1,5 @@
-"""One game, move by move: the choice of moves,
-exact answers of the solver, and reviews of a whole game.
+"""One game, move by move: the choice of moves, exact answers of the solver, and reviews of a whole
+game.
 """
 
 import math
@@ -27,8 +27,8 @@ from hexlit.search.evaluator import Evaluator
 from hexlit.search.live import MOST_BYTES, LiveSearch
 
 MakeEvaluator = Callable[[int, bool, int], Evaluator]
-"""(size of the board, whether policies have the swap action,
-positions per call) -> an evaluator.
+"""(size of the board, whether policies have the swap action, positions per call) -> an
+evaluator.
 """
 
 Cells = NDArray[np.int8]
@@ -38,8 +38,8 @@ Until = Callable[[], bool]
 """Whether to stop."""
 
 WARM_UP = 4
-"""Simulations on the empty board that prepare everything:
-kernels are compiled, operators chosen.
+"""Simulations on the empty board that prepare everything: kernels are compiled, operators
+chosen.
 """
 
 _LOOK = 0.02
@@ -74,8 +74,8 @@ class Thinker:
     with the swap rule. False: they have it only in games with the rule.
     """
     reuse: bool = True
-    """Whether a search continues with the tree of the one before;
-    else every move starts with an empty tree.
+    """Whether a search continues with the tree of the one before; else every move starts with an
+    empty tree.
     """
     tree_bytes: int = MOST_BYTES
     """Memory that the tree may take."""
@@ -86,8 +86,8 @@ class Thinker:
         self._evaluator: Evaluator
 
     def prepare(self, size: int, *, swap: bool) -> None:
-        """Prepare for a new game on a board of `size` rows,
-        so that no move waits for compilation.
+        """Prepare for a new game on a board of `size` rows, so that no move waits for
+        compilation.
         """
         has_swap = swap or self.knows_swap
         if (size, size * size + has_swap) != (self.size, self._actions):
@@ -106,8 +106,8 @@ class Thinker:
     def choose(
         self, cells: Cells, colour: int, *, simulations: int, until: Until | None = None
     ) -> Thought:
-        """The move of `colour` in the undecided position `cells` int8 `[size*size]`;
-        `until` True ends it early.
+        """The move of `colour` in the undecided position `cells` int8 `[size*size]`; `until` True
+        ends it early.
         """
         if not self.reuse:
             self.search.forget()
@@ -128,8 +128,8 @@ class Thinker:
         return Thought(int(result.action[0]), float(result.value[0]))
 
     def look(self, cells: Cells, colour: int) -> tuple[NDArray[np.float32], float]:
-        """The evaluator's answer without search:
-        policy `[A]` over the board's actions, value for `colour`.
+        """The evaluator's answer without search: policy `[A]` over the board's actions, value for
+        `colour`.
         """
         planes = blank_planes(self.search.rows, self.size)
         planes[:] = encode(
@@ -231,8 +231,8 @@ class PlyReview:
     value: float
     """For Black, in [-1, 1]."""
     best: int | None
-    """The best move (cell, or `size*size` for the swap),
-    None where the game is over or every move loses.
+    """The best move (cell, or `size*size` for the swap), None where the game is over or every move
+    loses.
     """
     expected: tuple[int, ...] = ()
     """The line that is expected, beginning with `best`."""

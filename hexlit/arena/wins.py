@@ -60,8 +60,8 @@ def virtual_solution(cells: Int8Array, colour: int) -> Solution | None:
 
 
 def _graph(cells: Int8Array, size: int) -> tuple[list[int], int, NDArray[np.uint64], Connections]:
-    """The graph of the side +1: the cells that its first points are,
-    the others as a word, the two edges as words.
+    """The graph of the side +1: the cells that its first points are, the others as a word, the two
+    edges as words.
     """
     table = geometry(size)
     stones = empty_stones(1, size)

@@ -21,8 +21,8 @@ MEASUREMENTS = {
     "solver": "play:measure_solver",
     "pace": "play:measure_pace",
 }
-"""A value of `what` -> the module and the function that measure it;
-the unit stands in each line.
+"""A value of `what` -> the module and the function that measure it; the unit stands in each
+line.
 """
 QUICK = ("search", "forward", "train", "selfplay")
 """The measurements of `what=all`."""
@@ -33,22 +33,22 @@ class BenchConfig(Settings):
     """Settings of `hexlit bench`."""
 
     what: str = one_of((*MEASUREMENTS, "all"), "all")
-    """Subject of the measurement. `all`: search, forward, train and selfplay. `pace`: the rates
-    for `hexlit plan`.
+    """Subject of the measurement. `all`: search, forward, train and selfplay. `pace`: the rates for
+    `hexlit plan`.
     """
     board: int = number(11, BOARDS)
     """Rows of the board; at most 8 for the solver."""
     checkpoint: str | None = None
-    """Network to measure, on its own board,
-    such as `hexlit:small`. Null: a fresh network from `net`.
+    """Network to measure, on its own board, such as `hexlit:small`. Null: a fresh network from
+    `net`.
     """
     repeats: int = number(7, "[2, inf)")
     """Number of measurements after the warm-up; the report shows their median and quartiles."""
     seconds: float = number(0.5, "(0, inf)", unit="seconds")
     """Approximate length of one measurement, in seconds."""
     compiled: bool = True
-    """Whether what=forward also measures `torch.compile`,
-    at the smallest and the largest batch. It takes minutes.
+    """Whether what=forward also measures `torch.compile`, at the smallest and the largest batch. It
+    takes minutes.
     """
     json: bool = False
     """Whether to print JSON instead of a table."""
@@ -57,8 +57,8 @@ class BenchConfig(Settings):
     output: str | None = None
     """Folder for `bench.json` and `bench.md`. Null: no files."""
     write: str | None = None
-    """YAML file for the batch size that `what=batch` finds,
-    in a folder `accelerator`. Null: no file.
+    """YAML file for the batch size that `what=batch` finds, in a folder `accelerator`. Null: no
+    file.
     """
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     net: NetConfig = field(default_factory=NetConfig)

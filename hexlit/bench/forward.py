@@ -76,8 +76,8 @@ def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: b
 
 
 def measure_forward(subject: Subject) -> Outcome:
-    """`measure_ways` for every way at every batch,
-    and the backend that `accelerator.inference=auto` takes there.
+    """`measure_ways` for every way at every batch, and the backend that
+    `accelerator.inference=auto` takes there.
     """
     profile, ways = subject.profile, ways_of(subject.profile.device)
     batches = (
@@ -129,8 +129,8 @@ def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Meas
 
 
 def measure_own_forward(subject: Subject, profile: DeviceProfile) -> Measurement:
-    """As `measure_ways`, by the backend of self-play on the device of `profile`,
-    or by the one that replaces it.
+    """As `measure_ways`, by the backend of self-play on the device of `profile`, or by the one that
+    replaces it.
     """
     evaluator = subject.evaluator(profile.evaluation_batch, profile)
     rates, _ = rates_in_turn(subject.config, {"": _work_of(evaluator)}, profile)[""]

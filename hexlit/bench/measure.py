@@ -1,5 +1,5 @@
-"""The common part of measurements: a warm-up that does not count,
-medians, their spread, and their report.
+"""The common part of measurements: a warm-up that does not count, medians, their spread, and their
+report.
 """
 
 import time
@@ -37,8 +37,8 @@ class Subject:
         return " ".join([f"{sum(config.blocks)}x{config.channels}", *kinds])
 
     def evaluator(self, batch: int, profile: DeviceProfile | None = None) -> NetworkEvaluator:
-        """The network's evaluator of `batch` positions,
-        on its own device or on that of another `profile`.
+        """The network's evaluator of `batch` positions, on its own device or on that of another
+        `profile`.
         """
         where = profile or self.profile
         return NetworkEvaluator(
@@ -60,8 +60,8 @@ class Measurement:
     lower_quartile: float | None = None
     upper_quartile: float | None = None
     first_call_seconds: float | None = None
-    """Time of the very first call, which compiles or loads compiled code;
-    it is not part of the other figures.
+    """Time of the very first call, which compiles or loads compiled code; it is not part of the
+    other figures.
     """
     compile_seconds: float | None = None
     """Time of compiling, if it is known separately."""
@@ -108,8 +108,8 @@ class Report:
     """The input of `hexlit plan`, from what=pace."""
 
     def document(self) -> dict[str, Any]:
-        """Everything, for programs: `machine`, `board` or `task`,
-        `measurements`, `findings`, for what=pace `pace`.
+        """Everything, for programs: `machine`, `board` or `task`, `measurements`, `findings`, for
+        what=pace `pace`.
         """
         lines = [{**asdict(line), "torch": self.machine["torch"]} for line in self.lines]
         whole: dict[str, Any] = {
@@ -201,8 +201,8 @@ def _timed(work: Work, rounds: int, profile: DeviceProfile) -> tuple[float, floa
 
 
 def beside(line: Measurement, other: float | None, text: str) -> Measurement:
-    """`line`, with the ratio of its rate to that of `other` in its detail;
-    `text` formats the `ratio`.
+    """`line`, with the ratio of its rate to that of `other` in its detail; `text` formats the
+    `ratio`.
     """
     if not line.median or not other:
         return line

@@ -34,8 +34,8 @@ SIDE_BY_SIDE, SAMPLE = 16, 64
 """Games played to measure their length: number at a time, and least number in all."""
 NO_END = 10**9
 WARM_UP = 40
-"""Longest wait, in lengths of a measurement,
-until games are at different stages; large boards need longer.
+"""Longest wait, in lengths of a measurement, until games are at different stages; large boards need
+longer.
 """
 
 
@@ -259,8 +259,8 @@ def measure_pace(subject: Subject) -> Outcome:
 
 
 def sample_games(subject: Subject) -> tuple[float, dict[str, float]]:
-    """Leaves per position searched in full, evaluated or recalled,
-    and the content of the recipe's first games.
+    """Leaves per position searched in full, evaluated or recalled, and the content of the recipe's
+    first games.
     """
     config = subject.config
     alone = replace(subject.profile, threads=1)

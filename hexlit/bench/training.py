@@ -52,8 +52,8 @@ WARM_UP = 3
 """Steps that do not count: the first ones allocate, choose kernels, and compile."""
 
 BATCHES = 8
-"""Number of different batches;
-with a single one the gradients soon become denormal numbers, slow on a cpu.
+"""Number of different batches; with a single one the gradients soon become denormal numbers, slow
+on a cpu.
 """
 
 SAMPLED_EVERY = 0.1
@@ -77,8 +77,8 @@ class Trainee:
     unit: str
     """Name of an example, in the plural."""
     set_up: Callable[[DeviceProfile], tuple[TrainedModule, Iterable[Any]]]
-    """A fresh module, and batches of `profile.train_batch`
-    examples that can be iterated repeatedly.
+    """A fresh module, and batches of `profile.train_batch` examples that can be iterated
+    repeatedly.
     """
 
 
@@ -146,8 +146,8 @@ def _copy(subject: Subject, profile: DeviceProfile) -> HexModule:
 
 
 def batches_of(size: int, batch: int) -> list[Positions]:
-    """A few batches, the same on every device: random stones,
-    equal policies over free cells, random values.
+    """A few batches, the same on every device: random stones, equal policies over free cells,
+    random values.
     """
     planes = torch.from_numpy(random_planes(BATCHES * batch, size))
     free = (planes[:, 0] + planes[:, 1] == 0).flatten(1).float()
@@ -163,8 +163,8 @@ def measure_train(subject: Subject) -> Outcome:
 
 
 def measure_training(trainee: Trainee, config: BenchConfig, profile: DeviceProfile) -> Outcome:
-    """Examples per second in training: float32, mixed precision,
-    each of them compiled, and the profile as it is.
+    """Examples per second in training: float32, mixed precision, each of them compiled, and the
+    profile as it is.
     """
     mixed = [profile.precision] if profile.device.type == "cpu" else ["bf16-mixed", "16-mixed"]
     plain = [
@@ -178,8 +178,8 @@ def measure_training(trainee: Trainee, config: BenchConfig, profile: DeviceProfi
 
 
 def advice(found: list[Measurement]) -> list[str]:
-    """Suggestions from the measured lines of training (row C19);
-    none if the faster setting is the default one.
+    """Suggestions from the measured lines of training (row C19); none if the faster setting is the
+    default one.
     """
     rates = {line.precision: line.median for line in found if line.median}
     findings = []
@@ -269,8 +269,8 @@ def endless(batches: Iterable[Any]) -> Iterator[Any]:
 def fit(
     module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]
 ) -> None:
-    """Train with one pass through `loader`,
-    or until a callback ends it; nothing is written or shown.
+    """Train with one pass through `loader`, or until a callback ends it; nothing is written or
+    shown.
     """
     parts = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
     settings: dict[str, Any] = {

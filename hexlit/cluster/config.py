@@ -23,14 +23,14 @@ class RayConfig(Settings, section="ray"):
     else on the cpu. `accelerator.memory_cap` applies to each process on cuda.
     """
     resources: dict[str, float] = field(default_factory=dict)
-    """Custom resources of the cluster that a task needs,
-    such as {player: 1}: they keep tasks off other hosts.
+    """Custom resources of the cluster that a task needs, such as {player: 1}: they keep tasks off
+    other hosts.
     """
     wait: float | None = number(300.0, "[0, inf)", unit="seconds")
     """Longest wait, in seconds, for a node with room; then the run ends. Null: wait without end."""
     retries: int = number(10, "[0, inf)")
-    """Times that a share of the work is repeated after the loss of its process or node;
-    then the run ends.
+    """Times that a share of the work is repeated after the loss of its process or node; then the
+    run ends.
     """
 
     def __post_init__(self) -> None:

@@ -1,5 +1,5 @@
-"""The connection to Ray: the only module that imports it,
-late, and reports a cluster's errors in one line.
+"""The connection to Ray: the only module that imports it, late, and reports a cluster's errors in
+one line.
 """
 
 import os
@@ -99,8 +99,8 @@ def fetched(reference: Any) -> Any:
 
 
 def _check_there(address: str) -> None:
-    """Raise `UsageError` unless a head answers at `address` and a node runs here;
-    `ray.init` would wait a minute.
+    """Raise `UsageError` unless a head answers at `address` and a node runs here; `ray.init` would
+    wait a minute.
     """
     if address != "auto":  # which Ray looks for, and reports at once if there is none
         host, _, port = address.rpartition(":")
@@ -123,8 +123,8 @@ def _check_there(address: str) -> None:
 
 
 def first_words(error: BaseException) -> str:
-    """The message of `error` in one line of moderate length:
-    all of it, or the end of a traceback.
+    """The message of `error` in one line of moderate length: all of it, or the end of a
+    traceback.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [
         type(error).__name__
@@ -140,8 +140,8 @@ def identity() -> dict[str, str]:
 
 
 def check_alike(expected: dict[str, str]) -> None:
-    """Raise `UsageError` if this process has another hexlit,
-    or another Python, than the one that asks it to work.
+    """Raise `UsageError` if this process has another hexlit, or another Python, than the one that
+    asks it to work.
     """
     for what, version in identity().items():
         if expected[what] != version:

@@ -64,8 +64,8 @@ class Child(subprocess.Popen[bytes]):
         return self.returncode is not None
 
     def end(self, request: int | None = None, seconds: float = 0.0) -> None:
-        """End it, and all that it has started:
-        first by the signal `request`, after `seconds` by force.
+        """End it, and all that it has started: first by the signal `request`, after `seconds` by
+        force.
         """
         if request is not None and self.poll() is None:
             self.signal_group(request)
@@ -81,8 +81,8 @@ class Child(subprocess.Popen[bytes]):
 
 
 def how_ended(code: int | None) -> str:
-    """How a process ended: `killed by SIGKILL`, `exit code 2`;
-    empty after a success, and for None while it lives.
+    """How a process ended: `killed by SIGKILL`, `exit code 2`; empty after a success, and for None
+    while it lives.
     """
     return (
         f"killed by {signal.Signals(-code).name}"
@@ -94,16 +94,16 @@ def how_ended(code: int | None) -> str:
 
 
 def last_line(output: bytes | Path) -> str:
-    """The beginning of the last line of an output,
-    or of a file with it, that is not blank; empty if there is none.
+    """The beginning of the last line of an output, or of a file with it, that is not blank; empty
+    if there is none.
     """
     text = (output.read_bytes() if isinstance(output, Path) else output).decode(errors="replace")
     return next((line.strip()[:300] for line in reversed(text.split("\n")) if line.strip()), "")
 
 
 def end_with_parent() -> None:
-    """Tie this process to the one that has started it as a `Child`;
-    nothing happens in others, and in its children.
+    """Tie this process to the one that has started it as a `Child`; nothing happens in others, and
+    in its children.
     """
     if number := os.environ.pop(VARIABLE, None):
         die_with_parent(int(number))
@@ -148,8 +148,8 @@ def spawn_tied(
 
 
 class _Packed:
-    """A call that reaches the child as bytes:
-    its imports take seconds, and the lifeline is watched before.
+    """A call that reaches the child as bytes: its imports take seconds, and the lifeline is watched
+    before.
     """
 
     def __init__(self, call: tuple[Callable[..., None], tuple[Any, ...]]) -> None:

@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_TO_FIRST_WORD = 8.0
-"""A line reports that no task has begun after this many seconds;
-the next one follows after twice the time.
+"""A line reports that no task has begun after this many seconds; the next one follows after twice
+the time.
 """
 
 _ready: tuple[str, Callable[..., Any]] | None = None
@@ -137,8 +137,8 @@ class RayTasks:
         return result
 
     def close(self) -> None:
-        """Leave the cluster, and end the jobs under way;
-        no thread may wait for one any more, see `closing`.
+        """Leave the cluster, and end the jobs under way; no thread may wait for one any more, see
+        `closing`.
         """
         self._connection.close()
 
@@ -157,8 +157,8 @@ class RayTasks:
             raise self._told_as(error) from error
 
     def _told_as(self, error: Exception) -> Exception:
-        """The error to raise for `error`:
-        an error of the work unchanged, one of Ray in one line.
+        """The error to raise for `error`: an error of the work unchanged, one of Ray in one
+        line.
         """
         exceptions = self._ray.exceptions
         full = isinstance(error, exceptions.ObjectStoreFullError | exceptions.OutOfDiskError)

@@ -55,8 +55,8 @@ _SYSTEM_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFI
 
 
 def register_schema(name: str, schema: type[Any]) -> None:
-    """Make the dataclass `schema` known to Hydra as `<name>_schema`,
-    the first entry in the defaults of a YAML.
+    """Make the dataclass `schema` known to Hydra as `<name>_schema`, the first entry in the
+    defaults of a YAML.
     """
     ConfigStore.instance().store(name=f"{name}_schema", node=schema, provider="hexlit")
 
@@ -100,8 +100,7 @@ def run_beside(
     argv: Arguments,
     own: tuple[Any, ...],
 ) -> int:
-    """As `run`, with a task that takes further settings, and those of a recipe of `hexlit
-    train`.
+    """As `run`, with a task that takes further settings, and those of a recipe of `hexlit train`.
 
     Args:
         task: gets both.
@@ -141,8 +140,8 @@ def typed(config: DictConfig, schema: type[Schema]) -> Schema:
 
 
 def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
-    """Refuse keys that Hydra's +key=value has added or ~key has removed:
-    the settings are those of the schema.
+    """Refuse keys that Hydra's +key=value has added or ~key has removed: the settings are those of
+    the schema.
     """
     schema: Any = OmegaConf.get_type(config)
     names = {field.name for field in fields(schema)}
@@ -210,8 +209,8 @@ def run(
 
 
 def _watched(task: Callable[[Composed], None]) -> Callable[[DictConfig], None]:
-    """`task`, whose errors Hydra neither prints nor wraps;
-    a job of a sweep fails alone, and the others go on.
+    """`task`, whose errors Hydra neither prints nor wraps; a job of a sweep fails alone, and the
+    others go on.
     """
 
     @functools.wraps(task)
@@ -231,8 +230,8 @@ def _watched(task: Callable[[Composed], None]) -> Callable[[DictConfig], None]:
 
 
 def mistake_of_task(error: Exception) -> Exception | None:
-    """The user's mistake in `error` from a task;
-    None for a bug, of hexlit or of the user's own code.
+    """The user's mistake in `error` from a task; None for a bug, of hexlit or of the user's own
+    code.
     """
     if isinstance(error, UsageError | MissingMandatoryValue):
         return error
@@ -367,8 +366,8 @@ def machine_error(error: BaseException | None) -> UsageError | None:
 
 
 def _place_of(error: OSError) -> str:
-    """The file of `error`, else the folder of this command;
-    `hexlit.files.replacing` names all other files.
+    """The file of `error`, else the folder of this command; `hexlit.files.replacing` names all
+    other files.
     """
     if error.filename is not None:
         return str(error.filename)

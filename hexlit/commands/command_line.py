@@ -1,5 +1,5 @@
-"""The command line of a Hydra application: typed again,
-logged on Weights & Biases, and without words of no effect.
+"""The command line of a Hydra application: typed again, logged on Weights & Biases, and without
+words of no effect.
 """
 
 import json
@@ -24,9 +24,7 @@ def as_json(document: Any) -> str:
 
 
 def print_results(settings: Any, document: Any, page: "Page", console: "Console") -> None:
-    """Print the `document` as JSON,
-    or its `page` as Markdown or for people, by the `settings`.
-    """
+    """Print the `document` as JSON, or its `page` as Markdown or for people, by the `settings`."""
     from hexlit.reporting.text import markdown, show
 
     if settings.json:

@@ -1,5 +1,5 @@
-"""`hexlit doctor`: abilities of this machine, found by trying:
-devices, precisions, compiling, memory, versions.
+"""`hexlit doctor`: abilities of this machine, found by trying: devices, precisions, compiling,
+memory, versions.
 """
 
 from dataclasses import dataclass

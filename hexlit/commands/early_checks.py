@@ -1,5 +1,5 @@
-"""Refusals that cost no import:
-a network or a device that is not there, reported before torch is loaded.
+"""Refusals that cost no import: a network or a device that is not there, reported before torch is
+loaded.
 """
 
 import sys
@@ -12,8 +12,8 @@ from hexlit.tasks.hex.packaged import network_file
 
 DEVICE_FILES = Path("/dev")
 _DRIVERS = ("nvidiactl", "nvidia0", "nvmap", "nvhost-ctrl", "dxg", "kfd")
-"""Files there of drivers for cuda:
-of NVIDIA's cards and boards, of Windows' subsystem, and of AMD.
+"""Files there of drivers for cuda: of NVIDIA's cards and boards, of Windows' subsystem, and of
+AMD.
 """
 
 

@@ -24,12 +24,13 @@ class ExportConfig(Settings):
     """Settings of `hexlit export`."""
 
     checkpoint: str = MISSING
-    """Checkpoint of a Hex network, the folder of its run,
-    or a packaged network such as `hexlit:small`.
+    """Checkpoint of a Hex network, the folder of its run, or a packaged network such as
+    `hexlit:small`.
     """
     format: str = one_of(FORMATS, "onnx")
     """File format. onnx: for other programs, every board. safetensors: for hexlit, weights and
-    shape without the training. page: one HTML file to play against the network, without hexlit."""
+    shape without the training. page: one HTML file to play against the network, without hexlit.
+    """
     dtype: str = one_of(("float32", "float16"), "float32")
     """Number format of the weights in safetensors."""
     target: str | None = None

@@ -11,8 +11,8 @@ from hexlit.settings import SEEDS, Settings, number, one_of
 
 ACTIONS = ("import", "export", "show", "stats", "verify", "puzzles")
 FORMATS = ("sgf", "littlegolem", "trmph", "hexworld", "wolve", "htp", "six")
-"""Names of the formats of `hexlit.hex.records.formats`,
-which is imported only to read or write them.
+"""Names of the formats of `hexlit.hex.records.formats`, which is imported only to read or write
+them.
 """
 DUPLICATES = ("symmetric", "keep")
 ENDINGS = ("connected", "resigned", "forfeited", "unfinished")
@@ -47,12 +47,12 @@ class GamesConfig(Settings):
     svg: str | None = None
     """Show: file for a picture in addition to the text."""
     html: str | None = None
-    """Show: file for a page that steps through the game without a server,
-    in addition to the text.
+    """Show: file for a page that steps through the game without a server, in addition to the
+    text.
     """
     review: bool = False
-    """Show: whether that page has a judgement of each position,
-    by the exact solver or by a network.
+    """Show: whether that page has a judgement of each position, by the exact solver or by a
+    network.
     """
     checkpoint: str | None = None
     """Show: network that judges, as for `hexlit play`. Null: the exact solver on boards of up to 8

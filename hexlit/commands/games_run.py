@@ -1,5 +1,5 @@
-"""The actions of `hexlit games`: reading with progress,
-the work of `hexlit.selfplay`, and the drawing.
+"""The actions of `hexlit games`: reading with progress, the work of `hexlit.selfplay`, and the
+drawing.
 """
 
 import json

@@ -30,16 +30,16 @@ class HtpConfig(PlaySettings):
     """Settings of `hexlit htp`."""
 
     player: str = one_of(("network", "rollouts", "uniform"), "network")
-    """Judge of positions: network (of `checkpoint`),
-    rollouts (random playouts) or uniform (no judgement).
+    """Judge of positions: network (of `checkpoint`), rollouts (random playouts) or uniform (no
+    judgement).
     """
     checkpoint: str | None = None
     """Checkpoint of the network, the folder of its run, or a packaged network such as
     `hexlit:small`. Null is the packaged network that fits the board.
     """
     board: int | None = number(None, BOARDS)
-    """Rows of the board until `boardsize` sets others,
-    2 to 19. Null: the network's own board, or 11.
+    """Rows of the board until `boardsize` sets others, 2 to 19. Null: the network's own board, or
+    11.
     """
     swap: bool | None = None
     """Whether White may swap. Null: as the network was trained, else no."""
@@ -153,8 +153,8 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
 
 
 def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
-    """A maker of evaluators, the size of the board that suits them best,
-    and whether they know the swap.
+    """A maker of evaluators, the size of the board that suits them best, and whether they know the
+    swap.
     """
     from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 

@@ -1,5 +1,5 @@
-"""A command called from Python:
-the same composition and the same code, without changes to the process.
+"""A command called from Python: the same composition and the same code, without changes to the
+process.
 """
 
 import copy
@@ -134,8 +134,8 @@ def untouched_process() -> Iterator[None]:
 
 @contextmanager
 def quiet_imports() -> Iterator[None]:
-    """Keep warning filters, and keep tqdm,
-    which Lightning and Optuna import, from asking for ipywidgets.
+    """Keep warning filters, and keep tqdm, which Lightning and Optuna import, from asking for
+    ipywidgets.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="IProgress not found")

@@ -26,20 +26,20 @@ class MatchConfig(Settings):
     """Settings of `hexlit match`."""
 
     players: Any = None
-    """Two players or more, in the grammar of `hexlit.arena.player_spec`:
-    a list, or a mapping from names.
+    """Two players or more, in the grammar of `hexlit.arena.player_spec`: a list, or a mapping from
+    names.
     """
     board: int | None = number(None, BOARDS)
     """Rows of the board. Null: the board of the first network."""
     pairs: int = number(50, "[1, inf)")
     """Openings for each meeting of two players; each is played twice, with colours exchanged."""
     swap: bool = False
-    """Whether the swap rule holds: an opening is one move,
-    and the second player may answer it with swap-pieces.
+    """Whether the swap rule holds: an opening is one move, and the second player may answer it with
+    swap-pieces.
     """
     mode: str = one_of(MODES, "round_robin")
-    """Who meets whom. `round_robin`: all players meet each other;
-    `gauntlet`: the first player meets all others.
+    """Who meets whom. `round_robin`: all players meet each other; `gauntlet`: the first player
+    meets all others.
     """
     at_once: int = number(128, "[1, inf)")
     """Most games that a player moves in at once; twice as many games run at the same time."""

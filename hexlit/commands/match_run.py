@@ -49,8 +49,8 @@ GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", 
 
 
 def run_match(settings: "MatchConfig", composed: Composed, console: Console | None = None) -> Path:
-    """Play the missing games of the match;
-    output for people goes to `console`. Returns its folder.
+    """Play the missing games of the match; output for people goes to `console`. Returns its
+    folder.
     """
     console = console or Console(highlight=False, stderr=settings.json)
     specs = parse_players(settings.players, simulations=settings.search.simulations)

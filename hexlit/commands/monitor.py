@@ -1,5 +1,5 @@
-"""`hexlit monitor`: a run's use of the machine,
-watched from outside, and how many such runs fit at a time.
+"""`hexlit monitor`: a run's use of the machine, watched from outside, and how many such runs fit at
+a time.
 """
 
 from contextlib import closing
@@ -30,8 +30,8 @@ class MonitorConfig(Settings):
     run: str | None = None
     """Folder of the run to watch. Null, and no pid: the newest running one below `runs`."""
     csv: str | None = None
-    """File for the samples. Null:
-    `monitor.csv` in the run's folder, or `resources-PID.csv` here.
+    """File for the samples. Null: `monitor.csv` in the run's folder, or `resources-PID.csv`
+    here.
     """
 
     def __post_init__(self) -> None:
@@ -95,8 +95,8 @@ def find_target(settings: MonitorConfig) -> tuple[int, str, Path]:
 
 
 def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str, str]:
-    """Number of trials like the target that fit at a time,
-    itself included; their limit; and the figures behind it.
+    """Number of trials like the target that fit at a time, itself included; their limit; and the
+    figures behind it.
     """
     from hexlit.accelerate.host import free_host_bytes, usable_cores
     from hexlit.accelerate.machine import recommended_trials

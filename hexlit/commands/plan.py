@@ -28,8 +28,8 @@ LIMITS = {
 
 
 def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides,
-    including those of `hexlit train`; returns the exit code.
+    """Run the command with Hydra overrides, including those of `hexlit train`; returns the exit
+    code.
     """
     tasks.register(["task=hex"])
     return run_beside(plan, HexTrainConfig, "plan", argv, ("plan_settings", PlanConfig, OWN_KEYS))

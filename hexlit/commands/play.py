@@ -40,8 +40,8 @@ def play(settings: PlayConfig) -> None:
 
 
 def greet(settings: PlayConfig) -> None:
-    """Print who plays and how to read the board,
-    before the players are loaded, which takes seconds.
+    """Print who plays and how to read the board, before the players are loaded, which takes
+    seconds.
     """
     from hexlit.reporting.board import LAST, SIDES
 

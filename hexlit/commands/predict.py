@@ -35,8 +35,8 @@ class PredictConfig:
 
 
 def as_text(argument: str) -> str:
-    """`text=...` as a string for Hydra:
-    commas and apostrophes of a sentence have a meaning there.
+    """`text=...` as a string for Hydra: commas and apostrophes of a sentence have a meaning
+    there.
     """
     key, _, value = argument.partition("=")
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""

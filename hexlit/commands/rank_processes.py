@@ -35,8 +35,8 @@ RANKS, OUTPUT = "ranks", "output.log"
 """Folder of the ranks within that of the run, and the file of a rank's output."""
 
 GRACE = 5.0
-"""Seconds for this process to end in good order after a rank has died;
-its waits for that rank may never end.
+"""Seconds for this process to end in good order after a rank has died; its waits for that rank may
+never end.
 """
 
 _RUN_SETTINGS = (
@@ -110,8 +110,8 @@ def reserved_port() -> Iterator[int]:
 
 @contextmanager
 def _started(place: Ranks, composed: Composed) -> Iterator[tuple[Child, Path]]:
-    """The rank at `place` of a command, with the file of its output;
-    it ends with all that it has started.
+    """The rank at `place` of a command, with the file of its output; it ends with all that it has
+    started.
     """
     folder = composed.folder / RANKS / str(place.rank)
     folder.mkdir(parents=True, exist_ok=True)

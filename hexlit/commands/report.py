@@ -1,5 +1,5 @@
-"""`hexlit report`: the page of a run, match or strength run,
-a comparison of runs, and the results of a sweep.
+"""`hexlit report`: the page of a run, match or strength run, a comparison of runs, and the results
+of a sweep.
 """
 
 from dataclasses import dataclass, field
@@ -37,8 +37,8 @@ class ReportConfig(Settings):
     rows: int = number(20, "[1, inf)")
     """Trials in the table of a sweep."""
     wandb: str | None = None
-    """ENTITY/PROJECT on Weights & Biases; its page is written instead.
-    With `json` it is printed, and not saved.
+    """ENTITY/PROJECT on Weights & Biases; its page is written instead. With `json` it is printed,
+    and not saved.
     """
 
     def __post_init__(self) -> None:

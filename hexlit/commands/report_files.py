@@ -1,5 +1,5 @@
-"""Reports written next to their subjects: a run of any task,
-a match, a strength run, or several runs.
+"""Reports written next to their subjects: a run of any task, a match, a strength run, or several
+runs.
 """
 
 import logging
@@ -183,8 +183,8 @@ def document_of(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def match_report(folder: Path) -> Page:
-    """The report of the match in `folder`;
-    `UsageError` if it has not ended, or its files cannot be read.
+    """The report of the match in `folder`; `UsageError` if it has not ended, or its files cannot be
+    read.
     """
     document = document_of(folder, MATCH)
     games = games_of(folder / "games.csv", document["board"])

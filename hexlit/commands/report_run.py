@@ -39,8 +39,8 @@ EVERY = 2.0
 
 
 def report(settings: "ReportConfig") -> bool:
-    """Write the requested pages, and print where they are;
-    returns whether all of the results can be read.
+    """Write the requested pages, and print where they are; returns whether all of the results can
+    be read.
     """
     if settings.wandb is not None:
         save_dashboard(settings.wandb, settings.json)

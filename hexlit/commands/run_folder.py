@@ -57,8 +57,8 @@ def resumed_folder(argv: list[str]) -> Path | None:
 
 
 def resumable(command: str, folder: Path, overrides: Sequence[str]) -> AbstractContextManager[None]:
-    """Within the block, an interruption prints how `command`,
-    started with `overrides`, continues in `folder`.
+    """Within the block, an interruption prints how `command`, started with `overrides`, continues
+    in `folder`.
     """
     path = os.path.relpath(folder)
     typed_again = [override for override in overrides if runs_code(override)]
@@ -67,8 +67,8 @@ def resumable(command: str, folder: Path, overrides: Sequence[str]) -> AbstractC
 
 
 def settings_writer(composed: Composed) -> Callable[[], None]:
-    """A function that writes the settings of the
-    command `composed` into its folder at its first call.
+    """A function that writes the settings of the command `composed` into its folder at its first
+    call.
     """
     theirs = {"hydra": OmegaConf.to_container(composed.hydra, enum_to_str=True)}
     contents = {"config.yaml": composed.config, "hydra.yaml": theirs, OVERRIDES: composed.overrides}
@@ -144,8 +144,8 @@ _WITHOUT_WORTH = {LOCK, "multirun.yaml", "phases.csv"}
 
 
 class Refused(BaseException):
-    """Carries an error out of a task or a callback,
-    past Hydra's "Error executing job with overrides".
+    """Carries an error out of a task or a callback, past Hydra's "Error executing job with
+    overrides".
     """
 
     def __init__(self, error: Exception, *, mistake: bool = True) -> None:
@@ -159,8 +159,8 @@ _held: list[tuple[Path, FolderLock, list[Path]]] = []
 
 
 class Claim(Callback):
-    """Holds the folder of a run, or of a plain sweep,
-    before Hydra makes a file there. Hydra makes it from `conf/`.
+    """Holds the folder of a run, or of a plain sweep, before Hydra makes a file there. Hydra makes
+    it from `conf/`.
     """
 
     def on_run_start(self, config: DictConfig, **kwargs: Any) -> None:
@@ -196,8 +196,8 @@ def folder() -> Path | None:
 
 
 def check() -> None:
-    """Check that the held folders still exist;
-    raises `UsageError` if one was removed, or replaced by another.
+    """Check that the held folders still exist; raises `UsageError` if one was removed, or replaced
+    by another.
     """
     for folder, lock, _ in _held:
         if not lock.stands():
@@ -207,8 +207,8 @@ def check() -> None:
 
 
 def leave(*, refused: bool) -> None:
-    """Release all folders of this process;
-    with `refused` remove folders that were made for nothing.
+    """Release all folders of this process; with `refused` remove folders that were made for
+    nothing.
     """
     while _held:
         folder, lock, made = _held.pop()

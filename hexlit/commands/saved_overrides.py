@@ -17,8 +17,8 @@ RAY_ADDRESS = "ray.address"
 
 
 def setting_of(override: str) -> str:
-    """The setting that `override` belongs to:
-    the first part of its key, such as `callbacks`; in full for Ray's.
+    """The setting that `override` belongs to: the first part of its key, such as `callbacks`; in
+    full for Ray's.
     """
     key = override.lstrip("+~ ").partition("=")[0]
     return RAY_ADDRESS if key == RAY_ADDRESS else re.split(r"[.@/:\[\s]", key)[0]

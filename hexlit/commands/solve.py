@@ -1,5 +1,5 @@
-"""`hexlit solve`: the exact winner of a position and every winning move,
-the map of all openings, or a proof.
+"""`hexlit solve`: the exact winner of a position and every winning move, the map of all openings,
+or a proof.
 """
 
 import json
@@ -48,16 +48,16 @@ class SolveConfig(Settings):
     threads: int | None = number(None, "[1, 1024]")
     """Threads that search together. Null: one for each core."""
     memory: float | None = number(None, "[0.001, 1e6]", unit="GiB")
-    """Memory for the table of proofs. Null: 0.25;
-    openings and certificates of 8 rows take half of the free, to 8.
+    """Memory for the table of proofs. Null: 0.25; openings and certificates of 8 rows take half of
+    the free, to 8.
     """
     checkpoint: str | None = None
     """Network that orders the moves of costly positions: a checkpoint, the folder of a run, or such
     as `hexlit:large`. It changes no answer. Null: a small learned function alone orders them.
     """
     certificate: str | None = None
-    """File for the winner's strategy,
-    which a checker can follow without the solver. Only the winner is searched.
+    """File for the winner's strategy, which a checker can follow without the solver. Only the
+    winner is searched.
     """
     json: bool = False
     """Whether to print one JSON object instead of text."""
@@ -227,8 +227,8 @@ def solve_openings(settings: SolveConfig) -> None:
 
 
 def with_progress(work: Callable[[], T], state: Callable[[], tuple[str, float]]) -> T:
-    """Do `work` while a terminal shows its `state`:
-    what is being done, and the share that is done.
+    """Do `work` while a terminal shows its `state`: what is being done, and the share that is
+    done.
     """
     from multiprocessing.pool import ThreadPool
 
@@ -272,8 +272,8 @@ def as_json(board: "GameBoard | Position", solution: "Solution") -> dict[str, ob
 
 
 def as_text(board: "GameBoard | Position", solution: "Solution") -> Text:
-    """The answer for a person:
-    the board with its winning moves marked, then the result in words.
+    """The answer for a person: the board with its winning moves marked, then the result in
+    words.
     """
     from hexlit.hex.notation import format_moves
     from hexlit.reporting.board import SIDES, draw_board

@@ -23,8 +23,8 @@ class StrengthConfig(Settings):
     """Settings of `hexlit strength`."""
 
     checkpoint: str = MISSING
-    """Checkpoint, the folder of a run (its best checkpoint,
-    else its last), or a packaged network: `hexlit:small`.
+    """Checkpoint, the folder of a run (its best checkpoint, else its last), or a packaged network:
+    `hexlit:small`.
     """
     what: str = one_of(("truth", "perfect", "search"), "truth")
     """Subject of the measurement. `truth`: openings, optimality and calibration against the exact
@@ -34,14 +34,14 @@ class StrengthConfig(Settings):
     board: int | None = number(None, BOARDS)
     """Rows of the board. Null: the network's board."""
     simulations: list[int] = number([16, 64, 256], f"[1, {MOST_SIMULATIONS}]")
-    """Simulations per move; each number is measured separately.
-    `truth` also measures the network without search.
+    """Simulations per move; each number is measured separately. `truth` also measures the network
+    without search.
     """
     positions: int = number(1000, "[1, inf)")
     """Solved positions of each kind: from games, and with stones on random cells."""
     leaves: list[int] = number([4, 8, 16], f"[2, {MOST_LEAVES}]")
-    """Leaves of one tree that are evaluated together,
-    for `what=search`; each number is measured.
+    """Leaves of one tree that are evaluated together, for `what=search`; each number is
+    measured.
     """
     pairs: int = number(50, "[1, inf)")
     """Distinct openings of a match, for `what=perfect` and `search`; each is played twice.

@@ -81,8 +81,8 @@ def strength(settings: StrengthConfig, composed: Composed) -> None:
 
 
 def measured(settings: StrengthConfig, composed: Composed) -> Document:
-    """Measure what the run in the folder of `composed` lacks;
-    each part, each row and the whole are saved at once.
+    """Measure what the run in the folder of `composed` lacks; each part, each row and the whole are
+    saved at once.
     """
     folder = composed.folder
     loaded = network_of(settings)  # may be refused before anything is written
@@ -179,8 +179,8 @@ def subject(settings: StrengthConfig, loaded: LoadedNetwork) -> tuple[Evaluators
 def measure_truth(
     settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
-    """Openings, optimality and calibration,
-    or games against perfect play: without search, and by simulations.
+    """Openings, optimality and calibration, or games against perfect play: without search, and by
+    simulations.
     """
     size = evaluators.size
     seed = settings.seed
@@ -209,8 +209,8 @@ def measure_truth(
 def measure_search(
     settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
-    """Every way of searching: its match, its optimality,
-    its speed. Yields the growing table, row by row.
+    """Every way of searching: its match, its optimality, its speed. Yields the growing table, row
+    by row.
     """
     size = evaluators.size
     cache = cache_folder() / "truth"
@@ -237,8 +237,8 @@ def measure_search(
 
 
 class Parts:
-    """Measures the missing parts of a run,
-    and keeps each as soon as it is whole. See `hexlit.arena.measures.Part`.
+    """Measures the missing parts of a run, and keeps each as soon as it is whole. See
+    `hexlit.arena.measures.Part`.
     """
 
     def __init__(self, folder: Path, network: Path, device: str, *, resume: bool) -> None:
@@ -268,8 +268,8 @@ class Parts:
         return "; ".join(self._content["devices"])
 
     def __call__(self, name: str, measure: Callable[[], Any]) -> Any:
-        """The result of the part `name`: kept,
-        or else that of `measure`, which is kept from now on.
+        """The result of the part `name`: kept, or else that of `measure`, which is kept from now
+        on.
         """
         parts = self._content["parts"]
         if name not in parts:

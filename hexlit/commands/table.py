@@ -1,5 +1,5 @@
-"""The table of commands, and nothing else:
-their modules `hexlit.commands.NAME` are imported when they are called.
+"""The table of commands, and nothing else: their modules `hexlit.commands.NAME` are imported when
+they are called.
 """
 
 COMMANDS: dict[str, str] = {

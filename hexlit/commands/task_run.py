@@ -1,5 +1,5 @@
-"""One training of any task: its settings,
-the hardware, the task and the display brought together.
+"""One training of any task: its settings, the hardware, the task and the display brought
+together.
 """
 
 import io
@@ -97,8 +97,8 @@ TRAINS_ON = {
 
 
 def ended_line(summary: Mapping[str, Any], why: str, settings: RunConfig) -> str:
-    """The line on a run that has ended and would train no further:
-    why, what it reached, and how to train on.
+    """The line on a run that has ended and would train no further: why, what it reached, and how to
+    train on.
     """
     epochs = summary["epochs"]
     most = settings.trainer.max_epochs
@@ -149,8 +149,8 @@ def _user_callbacks(settings: RunConfig) -> "list[L.Callback]":
 
 
 def _special_key(arguments: Any) -> str | None:
-    """The first key of Hydra's `instantiate` within `arguments`,
-    at any depth, such as `monitor._target_`.
+    """The first key of Hydra's `instantiate` within `arguments`, at any depth, such as
+    `monitor._target_`.
     """
     if isinstance(arguments, list):
         arguments = dict(enumerate(arguments))

@@ -1,5 +1,5 @@
-"""The table of tasks for `hexlit train task=NAME`.
-Nothing heavy is imported until a task is chosen.
+"""The table of tasks for `hexlit train task=NAME`. Nothing heavy is imported until a task is
+chosen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,38 +29,38 @@ class TaskEntry:
     """The places of a task's parts, each written `module:name`."""
 
     settings: str
-    """Its configuration,
-    a dataclass derived from `hexlit.tasks.run_config.RunConfig`; imports no torch.
+    """Its configuration, a dataclass derived from `hexlit.tasks.run_config.RunConfig`; imports no
+    torch.
     """
     make: str
-    """Makes the task: `make(settings, console)`,
-    or `make(settings, console, warmup)` of a task with a `warmup`.
+    """Makes the task: `make(settings, console)`, or `make(settings, console, warmup)` of a task
+    with a `warmup`.
     """
     warmup: str | None = None
     """Its class derived from `hexlit.tasks.warmup.Warmup`, made by `warmup(settings)`."""
     predict: str | None = None
-    """Applies a trained network to a file:
-    `predict(checkpoint, source, target)`, all paths; returns text to print.
+    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths;
+    returns text to print.
     """
     predict_text: str | None = None
     """Applies it to one text: `predict_text(checkpoint, text)`; returns the text to print."""
     evaluate: str | None = None
-    """Measures a trained network again:
-    `evaluate(checkpoint, **settings)`; returns plain values.
+    """Measures a trained network again: `evaluate(checkpoint, **settings)`; returns plain
+    values.
     """
     report: str | None = None
-    """Its sections in the report of a run: `report(files)`,
-    which reads `hexlit.reporting.run_files.RunFiles`.
+    """Its sections in the report of a run: `report(files)`, which reads
+    `hexlit.reporting.run_files.RunFiles`.
     """
     data_table: str | None = None
-    """The data of a run as a table of pyarrow:
-    `data_table(settings)`, a row per example, with its `split`.
+    """The data of a run as a table of pyarrow: `data_table(settings)`, a row per example, with its
+    `split`.
     """
     judged_table: str | None = None
     """Examples with the network's answers: `judged_table(settings, checkpoint, split)`."""
     conf: str | None = None
-    """Package with the YAML files of an external task,
-    such as `mine.conf`: `task/NAME.yaml` and others.
+    """Package with the YAML files of an external task, such as `mine.conf`: `task/NAME.yaml` and
+    others.
     """
 
     def make_warmup(self, settings: RunConfig) -> Warmup:

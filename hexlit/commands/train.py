@@ -40,8 +40,8 @@ def main(argv: list[str]) -> int:
 
 
 def whole_arguments(argv: list[str]) -> list[str]:
-    """`argv` with the arguments of the sweep's best trial and of the run to continue;
-    Hydra then knows their task.
+    """`argv` with the arguments of the sweep's best trial and of the run to continue; Hydra then
+    knows their task.
     """
     if os.environ.pop(STARTED, None) is None:
         folder = resumed_folder(argv)
@@ -55,8 +55,8 @@ def whole_arguments(argv: list[str]) -> list[str]:
 
 
 def best_arguments(argv: list[str]) -> list[str]:
-    """`argv`; with `+best=FOLDER`,
-    the overrides of the best trial of that sweep, then those of `argv`.
+    """`argv`; with `+best=FOLDER`, the overrides of the best trial of that sweep, then those of
+    `argv`.
     """
     named = [argument for argument in argv if argument.startswith(("+best=", "best="))]
     value = named[-1].partition("=")[2].strip("'\"") if named else "null"
@@ -118,8 +118,8 @@ def refuse_sweep(settings: RunConfig, composed: Composed, right: str) -> None:
 
 
 def refuse_unfit(settings: RunConfig, composed: Composed) -> None:
-    """Refuse overrides without effect under the other settings,
-    and packages and files that are missing.
+    """Refuse overrides without effect under the other settings, and packages and files that are
+    missing.
     """
     for override in composed.overrides:
         section = override.lstrip("+~").partition("=")[0].partition(".")[0]

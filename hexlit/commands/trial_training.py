@@ -30,8 +30,8 @@ def train_trial(settings: RunConfig, composed: Composed, ticket: TrialTicket) ->
     began = time.monotonic()
 
     def micro_batch(error: Exception) -> int | None:
-        """Examples that went through the network at once when memory ran out;
-        None for another error.
+        """Examples that went through the network at once when memory ran out; None for another
+        error.
         """
         full = is_out_of_memory(error)
         return (

@@ -66,8 +66,8 @@ def as_typed(word: str) -> str:
 
 
 def near_keys(key: str, known: Sequence[str]) -> list[str]:
-    """The `known` keys that an unknown one may stand for:
-    of the same last part, else of a similar one.
+    """The `known` keys that an unknown one may stand for: of the same last part, else of a similar
+    one.
     """
     leaf = key.rpartition(".")[2]
     same = [one for one in known if one.rpartition(".")[2] == leaf]

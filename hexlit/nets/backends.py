@@ -1,5 +1,5 @@
-"""Backends for a network of fixed batch and board size:
-on the host, or on a device with one copy each way.
+"""Backends for a network of fixed batch and board size: on the host, or on a device with one copy
+each way.
 """
 
 from collections.abc import Callable
@@ -68,8 +68,8 @@ class Forward(Protocol):
 
 
 class TwinForward:
-    """The folded network by torch's own operators,
-    compiled if `compile_mode` names a mode of `torch.compile`.
+    """The folded network by torch's own operators, compiled if `compile_mode` names a mode of
+    `torch.compile`.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""The parts of a tower: convolution with batch norm,
-pooling of a whole board, attention, residual blocks.
+"""The parts of a tower: convolution with batch norm, pooling of a whole board, attention, residual
+blocks.
 """
 
 import torch
@@ -11,8 +11,8 @@ SQUEEZE = 4
 
 
 class ConvNorm(nn.Module):
-    """A convolution that keeps the board's size,
-    followed by batch norm. `[B, inputs, n, n]` → `[B, outputs, n, n]`.
+    """A convolution that keeps the board's size, followed by batch norm. `[B, inputs, n, n]` → `[B,
+    outputs, n, n]`.
     """
 
     def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
@@ -27,8 +27,8 @@ class ConvNorm(nn.Module):
         return result
 
     def folded(self) -> tuple[Tensor, Tensor]:
-        """Weight and bias of the one convolution that equals this layer in evaluation,
-        float32 and detached.
+        """Weight and bias of the one convolution that equals this layer in evaluation, float32 and
+        detached.
         """
         if self.norm.running_mean is None or self.norm.running_var is None:
             raise ValueError("batch norm without running statistics cannot be folded")

@@ -32,14 +32,14 @@ class Calibration:
     won: float
     """Share of the positions that are won: the best constant prediction."""
     brier: float
-    """Mean squared error (Brier 1950): 0 is perfect,
-    "half" gets 0.25, the best constant won * (1 - won).
+    """Mean squared error (Brier 1950): 0 is perfect, "half" gets 0.25, the best constant won * (1 -
+    won).
     """
     log_loss: float
     """Mean of -log(predicted chance of the true result), in nats."""
     calibration_error: float
-    """Mean distance between the prediction and the share won of a bin,
-    by positions (Naeini et al. 2015).
+    """Mean distance between the prediction and the share won of a bin, by positions (Naeini et al.
+    2015).
     """
     sign_accuracy: float
     """Share of the positions with the better chance on the winner's side; half counts as lost."""

@@ -1,5 +1,5 @@
-"""The fastest backend to evaluate a network on this CPU:
-measured once if there is a choice, then remembered.
+"""The fastest backend to evaluate a network on this CPU: measured once if there is a choice, then
+remembered.
 """
 
 import time
@@ -39,8 +39,8 @@ def candidates(net: HexNet, profile: DeviceProfile) -> list[str]:
 def fastest_backend(
     net: HexNet, size: int, batch: int, profile: DeviceProfile, build: Builder
 ) -> str:
-    """The backend to take;
-    it is measured only if there are several and the choice is not known yet.
+    """The backend to take; it is measured only if there are several and the choice is not known
+    yet.
     """
     backends = candidates(net, profile)
     if len(backends) == 1:
@@ -57,8 +57,8 @@ def fastest_backend(
 
 
 def seconds_of(backends: list[str], size: int, batch: int, build: Builder) -> dict[str, float]:
-    """Seconds of one call by backend, the least of several rounds in turn;
-    one that cannot be built is left out.
+    """Seconds of one call by backend, the least of several rounds in turn; one that cannot be built
+    is left out.
     """
     planes = torch.from_numpy(blank_planes(batch, size))
     built: dict[str, Callable[[], object]] = {}

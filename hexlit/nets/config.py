@@ -61,8 +61,8 @@ class NetConfig(Settings, section="net"):
     """Channels of the policy head."""
 
     value_channels: int = number(32, "[1, inf)")
-    """Channels that are pooled over the board for the value,
-    the swap action and the policy's bias.
+    """Channels that are pooled over the board for the value, the swap action and the policy's
+    bias.
     """
 
     value_hidden: int = number(64, "[1, inf)")
@@ -89,8 +89,8 @@ class NetConfig(Settings, section="net"):
 
 
 def obstacle_for_plain_parts(config: NetConfig, where: str) -> str:
-    """Why a network of `config` cannot be computed by `where`,
-    which has the plain parts alone; empty if it can.
+    """Why a network of `config` cannot be computed by `where`, which has the plain parts alone;
+    empty if it can.
     """
     if config.block not in BLOCKS:
         return f"net.block={config.block} is not in {where}, {' and '.join(BLOCKS)} are"

@@ -1,5 +1,5 @@
-"""The evaluator of the search:
-policy and value of a batch of positions, as fast as the device allows.
+"""The evaluator of the search: policy and value of a batch of positions, as fast as the device
+allows.
 """
 
 import logging
@@ -226,8 +226,8 @@ def _short(error: Exception, most: int) -> str:
 
 @cache
 def _warn_once(reasons: str, backend: str) -> None:
-    """Say why a slower backend is used;
-    a run builds several evaluators, and one warning is enough.
+    """Say why a slower backend is used; a run builds several evaluators, and one warning is
+    enough.
     """
     log.warning(
         "a faster way to evaluate the network cannot be used (%s). %s operators take its place: the answers are right, "
@@ -238,8 +238,8 @@ def _warn_once(reasons: str, backend: str) -> None:
 
 
 def random_planes(batch: int, size: int) -> Planes:
-    """Planes of random positions with a third of the cells taken and the swap allowed,
-    the same in every call.
+    """Planes of random positions with a third of the cells taken and the swap allowed, the same in
+    every call.
     """
     generator = np.random.default_rng(0)
     taken = generator.random((batch, size, size)) < 1 / 3
@@ -259,8 +259,8 @@ def plain_answers(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Fl
 
 @torch.inference_mode()
 def answers(run: Run, planes: Planes, batch: int, actions: int) -> tuple[Floats, Floats]:
-    """Probabilities `[P, A]` and values `[P]` of any
-    number P of positions by a `run` of `batch` at once.
+    """Probabilities `[P, A]` and values `[P]` of any number P of positions by a `run` of `batch` at
+    once.
     """
     count = len(planes)
     batches = np.resize(
@@ -277,8 +277,8 @@ LEAST_SAME_MOVES = 0.98
 """Least share of positions with the same likeliest move."""
 
 HARMLESS_ERROR = 0.01
-"""Below this error of the policy, changed moves mean nothing:
-a network that has learned little rates many alike.
+"""Below this error of the policy, changed moves mean nothing: a network that has learned little
+rates many alike.
 """
 
 
@@ -288,8 +288,8 @@ class Agreement:
 
     positions: int
     policy_error: float
-    """Mean over positions of half the summed differences
-    of probabilities (total variation), in [0, 1].
+    """Mean over positions of half the summed differences of probabilities (total variation), in [0,
+    1].
     """
     value_error: float
     """Mean difference of values, in [0, 2]."""

@@ -24,8 +24,8 @@ _made: "WeakSet[nn.Module]" = WeakSet()
 
 
 class BlockError(UsageError):
-    """The package of a block is missing,
-    or the block is not as it should be; the message names the block.
+    """The package of a block is missing, or the block is not as it should be; the message names the
+    block.
     """
 
 

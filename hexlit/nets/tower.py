@@ -48,13 +48,13 @@ def recomputed(part: nn.Module, x: Tensor) -> Tensor:
 
 
 ILLEGAL = -1e9
-"""Logit of an illegal action: its probability is exactly 0,
-and 0 * log-probability stays finite.
+"""Logit of an illegal action: its probability is exactly 0, and 0 * log-probability stays
+finite.
 """
 
 OUTPUT_SCALE = 0.01
-"""Standard deviation of the last layers' first weights:
-an untrained network is near uniform and near 0.
+"""Standard deviation of the last layers' first weights: an untrained network is near uniform and
+near 0.
 """
 
 
@@ -72,8 +72,8 @@ class BoardSummary(nn.Module):
 
 
 class PolicyHead(nn.Module):
-    """Logits of the cells and of the swap action:
-    `[B, C, n, n]`, `[B, 3*V]` → `[B, n*n + 1]`, swap last.
+    """Logits of the cells and of the swap action: `[B, C, n, n]`, `[B, 3*V]` → `[B, n*n + 1]`, swap
+    last.
     """
 
     def __init__(self, config: NetConfig) -> None:

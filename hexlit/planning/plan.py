@@ -20,8 +20,8 @@ LATENCY = 0.001
 GPU_SCALING = 0.9
 """Share of one device's rate that each further device adds."""
 NICENESS_WEIGHT = 335 / 1024
-"""Weight of a self-play process,
-five steps nicer than the training on its machine (Linux' table of weights).
+"""Weight of a self-play process, five steps nicer than the training on its machine (Linux' table of
+weights).
 """
 
 
@@ -37,13 +37,13 @@ class TargetConfig(Settings, section="target"):
 
 @dataclass
 class PlanConfig(Settings):
-    """The machines of a plan, and their rates:
-    one machine that trains, and may also play; others that only play.
+    """The machines of a plan, and their rates: one machine that trains, and may also play; others
+    that only play.
     """
 
     rates: str | None = None
-    """Folder or file written by
-    `hexlit bench what=pace experiment=NAME output=FOLDER` on the playing machine.
+    """Folder or file written by `hexlit bench what=pace experiment=NAME output=FOLDER` on the
+    playing machine.
     """
     workers: int | None = number(None, "[0, inf)")
     """Processes that play on the training machine. Null: 0 with `hosts`, otherwise one per core."""
@@ -77,16 +77,15 @@ class PlanConfig(Settings):
 
 @dataclass(frozen=True)
 class Pace:
-    """The work of one machine per second,
-    and the content of a game: the section `pace` of `bench.json`.
+    """The work of one machine per second, and the content of a game: the section `pace` of
+    `bench.json`.
     """
 
     cores: int
     """Threads of self-play and training in the measurement."""
     actors: list[dict[str, float]]
     """Rates of one process with many and with few games, and of a process on each core:
-    `processes`, `games` at a time in each, `positions_per_second` searched in full by all
-    together.
+    `processes`, `games` at a time in each, `positions_per_second` searched in full by all together.
     """
     training_positions_per_second: float
     training_threads: int
@@ -206,8 +205,8 @@ def epoch_of(
 def _side_by_side(
     training: float, playing: float, workers: int, cores: int, pace: Pace
 ) -> tuple[float, float]:
-    """Times of the training, and of the processes next to it,
-    that begin together and share the cores by weight.
+    """Times of the training, and of the processes next to it, that begin together and share the
+    cores by weight.
     """
     threads = pace.training_threads
     share = min(1.0, cores / (threads + workers * NICENESS_WEIGHT))

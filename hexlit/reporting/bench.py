@@ -16,8 +16,8 @@ FIGURES = {
 
 
 def bench_page(report: Any) -> Page:
-    """The measurements of a `hexlit.bench.measure.Report`,
-    some of them side by side, and the findings.
+    """The measurements of a `hexlit.bench.measure.Report`, some of them side by side, and the
+    findings.
     """
     ranks = {"threads": 2, "quartiles": 4, "refresh": 5, "first call": 7, "compiling": 6, "peak": 3}
     rows = []
@@ -47,8 +47,8 @@ def bench_page(report: Any) -> Page:
 
 
 def grid_of(lines: Sequence[Any]) -> Table | None:
-    """Medians of the forward pass by way and batch,
-    and the longest refresh of each way; the `lines` have one unit.
+    """Medians of the forward pass by way and batch, and the longest refresh of each way; the
+    `lines` have one unit.
     """
     ways, batches = (
         list(dict.fromkeys(getattr(one, key) for one in lines)) for key in ("precision", "batch")

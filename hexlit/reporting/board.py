@@ -1,5 +1,5 @@
-"""Boards and games as text: positions, maps of openings,
-a game with its moves; in colours where there are some.
+"""Boards and games as text: positions, maps of openings, a game with its moves; in colours where
+there are some.
 """
 
 import math
@@ -186,8 +186,8 @@ def draw_game(shown: ShownGame) -> Text:
 
 
 def _moves(shown: ShownGame) -> list[Text]:
-    """Lines of numbered moves; moves chosen by no player in brackets,
-    moves after the position dim.
+    """Lines of numbered moves; moves chosen by no player in brackets, moves after the position
+    dim.
     """
     lines = []
     for ply, name in enumerate(move_names(shown.record)):

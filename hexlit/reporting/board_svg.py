@@ -34,8 +34,8 @@ class CellNote:
     text: str = ""
     """A few characters in the middle of an empty cell, or in the stone."""
     shade: str = ""
-    """Colour on the cell, such as `#d9541e`,
-    with its opacity as two more digits; empty: the colour of the board.
+    """Colour on the cell, such as `#d9541e`, with its opacity as two more digits; empty: the colour
+    of the board.
     """
     ring: str = ""
     """Colour of a ring that points the cell out, such as `MARK`; empty: none."""
@@ -113,8 +113,8 @@ def game_svg(shown: ShownGame) -> str:
 def board_picture(
     board: OpeningsBoard | PositionBoard, *, dark: bool = False, titled: bool = False
 ) -> tuple[str, str]:
-    """The title of a board in a report, and its SVG,
-    in which it stands if `titled`; `dark` as of `board_svg`.
+    """The title of a board in a report, and its SVG, in which it stands if `titled`; `dark` as of
+    `board_svg`.
     """
     if isinstance(board, PositionBoard):
         cells = np.array(board.cells, np.int8)
@@ -160,8 +160,8 @@ def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dic
 
 
 def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
-    """Notes for values of moves in [-1, 1] as percents with sign:
-    blue wins, red loses, darker when surer.
+    """Notes for values of moves in [-1, 1] as percents with sign: blue wins, red loses, darker when
+    surer.
     """
     return {
         cell: CellNote(format_hundredths(value), tint(GOOD if value > 0 else BAD, abs(value)))
@@ -218,8 +218,8 @@ def tree_svg(root: DrawnNode, *, title: str = "", caption: str = "") -> str:
 def _place(
     node: DrawnNode, above: dict[str, Any] | None, first: int, spots: list[dict[str, Any]]
 ) -> int:
-    """Set the places of `node` and all below it,
-    leaves from the number `first` on; returns its number of leaves.
+    """Set the places of `node` and all below it, leaves from the number `first` on; returns its
+    number of leaves.
     """
     spot: dict[str, Any] = {
         "node": node,

@@ -1,5 +1,5 @@
-"""Text classification: the confusion matrix as a figure,
-and the sections of a run in its report.
+"""Text classification: the confusion matrix as a figure, and the sections of a run in its
+report.
 """
 
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ SHOWN_CLASSES = 12
 
 
 def draw_confusion(confusion: Document) -> Drawing:
-    """Each true class's shares as shades; the `counts`,
-    by true and chosen one of the `classes`, as numbers.
+    """Each true class's shares as shades; the `counts`, by true and chosen one of the `classes`, as
+    numbers.
     """
     counts, size = np.array(confusion["counts"]), len(confusion["classes"])
     side = min(12.0, 2.0 + 0.55 * size)
@@ -54,8 +54,8 @@ def draw_confusion(confusion: Document) -> Drawing:
 
 
 def report_sections(files: RunFiles) -> list[Section]:
-    """Scores on the test set, the most surprising errors,
-    and the texts, as far as the run has them.
+    """Scores on the test set, the most surprising errors, and the texts, as far as the run has
+    them.
     """
     summary, sections, others = files.summary, list[Section](), list[Block]()
     if (files.folder / FIGURE).is_file():

@@ -1,5 +1,5 @@
-"""Several runs side by side: their results,
-their curves, their costs, and the settings that differ.
+"""Several runs side by side: their results, their curves, their costs, and the settings that
+differ.
 """
 
 from collections.abc import Sequence
@@ -38,8 +38,8 @@ JONES = {
     7: (5e13, 1.3e15),
     8: (3.2e14, 7.5e15),
 }
-"""Multiply-adds of self-play until 500 and 50 Elo below perfect play,
-by rows (Jones 2021, arXiv 2104.03113).
+"""Multiply-adds of self-play until 500 and 50 Elo below perfect play, by rows (Jones 2021, arXiv
+2104.03113).
 """
 
 
@@ -132,8 +132,8 @@ def final_figures(files: RunFiles) -> dict[str, float]:
 
 
 def curves(runs: Sequence[ComparedRun]) -> list[Figure]:
-    """The charts of the runs on each board,
-    which alone can be compared, and Elo to perfect play of all.
+    """The charts of the runs on each board, which alone can be compared, and Elo to perfect play of
+    all.
     """
     figures = []
     boards = runs_by_board(runs)
@@ -195,8 +195,8 @@ def _curves_of(runs: Sequence[ComparedRun], where: str) -> list[Figure]:
 
 
 def _frontier(runs: Sequence[ComparedRun]) -> Figure:
-    """Elo to perfect play over the operations of self-play,
-    beside what was published for the runs' boards.
+    """Elo to perfect play over the operations of self-play, beside what was published for the runs'
+    boards.
     """
     boards = [run.files.setting("board") for run in runs]
     known = {

@@ -1,5 +1,5 @@
-"""Forecasts: a figure of them over the truth,
-and the sections of a run of the forecaster in its report.
+"""Forecasts: a figure of them over the truth, and the sections of a run of the forecaster in its
+report.
 """
 
 from collections.abc import Mapping, Sequence
@@ -122,8 +122,8 @@ def report_sections(files: RunFiles) -> list[Section]:
 
 
 def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """A table per target with a column per forecaster:
-    errors by horizon, then figures over all horizons.
+    """A table per target with a column per forecaster: errors by horizon, then figures over all
+    horizons.
     """
     tables = []
     for target in dict.fromkeys(row["target"] for row in rows):
@@ -151,15 +151,15 @@ def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
 
 
 def _error(value: float | None) -> str:
-    """Three digits; for numbers of four to nine digits all of them before the point.
-    None: it was not finite.
+    """Three digits; for numbers of four to nine digits all of them before the point. None: it was
+    not finite.
     """
     return shown(value, "{:,.0f}" if 1000 <= abs(value or 0) < 1e9 else "{:.3g}")
 
 
 def _spread(horizons: Sequence[int]) -> list[int]:
-    """At most `SHOWN_HORIZONS` horizons,
-    including the first and the last: 1, 6, 12, 18 and 24 of 1 to 24.
+    """At most `SHOWN_HORIZONS` horizons, including the first and the last: 1, 6, 12, 18 and 24 of 1
+    to 24.
     """
     places = np.linspace(0, len(horizons) - 1, SHOWN_HORIZONS).astype(int).tolist()
     return [horizons[place] for place in dict.fromkeys(places)]

@@ -32,15 +32,15 @@ def render(page: Page) -> str:
 
 
 def notebook(page: Page, *, rows: int | None = None) -> str:
-    """What a notebook shows of the page: titles, and the facts,
-    notes and tables (`rows` of each) without details.
+    """What a notebook shows of the page: titles, and the facts, notes and tables (`rows` of each)
+    without details.
     """
     return filled("notebook.html", page=page, rows=rows, block_html=_block)
 
 
 def _block(block: Block, place: str, rows: int | None = None) -> str:
-    """A block of the page as HTML, at most `rows` rows of a table;
-    `place` is a name for its parts.
+    """A block of the page as HTML, at most `rows` rows of a table; `place` is a name for its
+    parts.
     """
     values: dict[str, Any] = {"block": block, "place": place, "rows": rows}
     if isinstance(block, Figures):

@@ -1,5 +1,5 @@
-"""Numbers as people read them: durations, counts,
-rates and shares. None (not measured) is a dash.
+"""Numbers as people read them: durations, counts, rates and shares. None (not measured) is a
+dash.
 """
 
 import math
@@ -12,8 +12,8 @@ DASH = "–"
 
 
 def shown(value: float | None, unit: str | None = None) -> str:
-    """A figure as people read it,
-    in a unit of `FORMATS` or a format such as `{:.2f} s`; a dash for a missing one.
+    """A figure as people read it, in a unit of `FORMATS` or a format such as `{:.2f} s`; a dash for
+    a missing one.
     """
     if value is None or (unit is not None and not math.isfinite(value)):
         return DASH
@@ -33,8 +33,8 @@ def _duration(seconds: float) -> str:
 
 
 def _scaled(value: float, units: str, step: float) -> str:
-    """Three significant digits in the largest of the `units`,
-    the smallest first and each `step` times the last.
+    """Three significant digits in the largest of the `units`, the smallest first and each `step`
+    times the last.
     """
     names = units.split(",")
     power = next(
@@ -79,8 +79,8 @@ format_share, format_bytes = (partial(shown, unit=unit) for unit in ("share", "b
 
 
 def time_left(seconds: float, done: float, total: float) -> str:
-    """`12.0 s left` at the pace of the `seconds` gone;
-    empty at first, and `nearly done` once all is counted.
+    """`12.0 s left` at the pace of the `seconds` gone; empty at first, and `nearly done` once all
+    is counted.
     """
     if done >= total:
         return "nearly done"
@@ -88,8 +88,8 @@ def time_left(seconds: float, done: float, total: float) -> str:
 
 
 def format_hundredths(value: float) -> str:
-    """A value in [-1, 1] as hundredths: `+99`, `-3`;
-    the sign stays where they round to zero (`-0`). Exactly 0: `0`.
+    """A value in [-1, 1] as hundredths: `+99`, `-3`; the sign stays where they round to zero
+    (`-0`). Exactly 0: `0`.
     """
     return f"{100 * value:+.0f}" if value else "0"
 

@@ -320,8 +320,8 @@ def spans_of(files: RunFiles) -> pages.Spans:
 def cost_section(
     files: RunFiles, epochs: Sequence[int] = (), price: float | None = None
 ) -> Section:
-    """Hours, operations and, with a `price` per hour,
-    money for runs of these `epochs`, or of usual numbers of them.
+    """Hours, operations and, with a `price` per hour, money for runs of these `epochs`, or of usual
+    numbers of them.
     """
     rates = rates_of(files)
     headings = ["epochs", "hours", "time", "floating-point operations"]

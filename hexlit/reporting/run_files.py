@@ -1,5 +1,5 @@
-"""The files of a run, read for its report.
-A missing file is empty; a broken one is empty too, and named.
+"""The files of a run, read for its report. A missing file is empty; a broken one is empty too, and
+named.
 """
 
 import csv
@@ -166,8 +166,8 @@ class Rates:
 
 
 def rates_of(files: RunFiles) -> Rates:
-    """The rates over all epochs but the first,
-    which fills caches; over the first if it is the only one.
+    """The rates over all epochs but the first, which fills caches; over the first if it is the only
+    one.
     """
     by_epoch: dict[float | None, float] = defaultdict(float)
     for name, epoch, seconds in files.spans():

@@ -24,8 +24,8 @@ WIDEST_BAR = 28
 
 
 def is_screen(console: Console) -> bool:
-    """Whether lines can be overwritten: a real terminal,
-    not a file that FORCE_COLOR makes look like one.
+    """Whether lines can be overwritten: a real terminal, not a file that FORCE_COLOR makes look
+    like one.
     """
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 

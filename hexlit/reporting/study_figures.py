@@ -317,8 +317,8 @@ def draw_timeline(data: Data) -> Figure:
 
 
 def slots_of(spans: Iterable[tuple[int, float, float]]) -> dict[int, int]:
-    """Trial -> slot, from trial, start and end:
-    a trial takes the first slot that is free when it starts.
+    """Trial -> slot, from trial, start and end: a trial takes the first slot that is free when it
+    starts.
     """
     free: list[float] = []
     slots: dict[int, int] = {}

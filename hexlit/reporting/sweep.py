@@ -1,5 +1,5 @@
-"""A sweep: its report, and the display of a running one.
-All of it comes from the content of `overall_results.json`.
+"""A sweep: its report, and the display of a running one. All of it comes from the content of
+`overall_results.json`.
 """
 
 import shlex
@@ -267,8 +267,8 @@ def value_of(trial: Any, path: Sequence[str | int]) -> Any:
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Each name without its section, such as `lr` for `optimizer.lr`,
-    unless another name ends in the same way.
+    """Each name without its section, such as `lr` for `optimizer.lr`, unless another name ends in
+    the same way.
     """
     ends = [name.rpartition(".")[2] for name in names]
     return {

@@ -1,5 +1,5 @@
-"""The project's page on Weights & Biases:
-the sections of `templates/workspace.yaml`, over the logged metrics.
+"""The project's page on Weights & Biases: the sections of `templates/workspace.yaml`, over the
+logged metrics.
 """
 
 from pathlib import Path

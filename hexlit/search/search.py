@@ -283,8 +283,8 @@ class TreeSearch(Guarded):
 
 
 def check_answers(tree: Tree) -> None:
-    """Raise `UsageError` if an evaluator has answered one of the searches with NaN or infinity, or a
-    value outside [-1, 1].
+    """Raise `UsageError` if an evaluator has answered one of the searches with NaN or infinity, or
+    a value outside [-1, 1].
     """
     if tree.game["faulty"].any():
         raise UsageError(

@@ -44,8 +44,8 @@ Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
 
 _ARRAYS = ("moves", "values", "simulations", "full")
-"""Arrays of `GameArrays` in a snapshot, in addition to the policies,
-of which it has only those of full searches.
+"""Arrays of `GameArrays` in a snapshot, in addition to the policies, of which it has only those of
+full searches.
 """
 
 _DONE: Future[None] = Future()
@@ -53,22 +53,22 @@ _DONE.set_result(None)
 
 
 def slots_of(games: int, part: int, parts: int) -> range:
-    """The slots of part number `part` of `parts` out of `games`;
-    the parts differ by one slot at most.
+    """The slots of part number `part` of `parts` out of `games`; the parts differ by one slot at
+    most.
     """
     return range(games * part // parts, games * (part + 1) // parts)
 
 
 def share_of(positions: int, games: int, part: int, parts: int) -> int:
-    """Positions that part number `part` of `parts` collects of `positions`,
-    by its share of `games` slots.
+    """Positions that part number `part` of `parts` collects of `positions`, by its share of `games`
+    slots.
     """
     return math.ceil(positions * len(slots_of(games, part, parts)) / games)
 
 
 def rows_of(games: int, parts: int, groups: int) -> int:
-    """Rows of a call: most games in a group,
-    if `parts` processes with `groups` groups each play `games`.
+    """Rows of a call: most games in a group, if `parts` processes with `groups` groups each play
+    `games`.
     """
     return -(-games // (parts * groups))
 
@@ -92,8 +92,8 @@ class GamesSettings:
     first_game: int = 0
     """Number of the first game; games of several boards have different numbers."""
     groups: int = 1
-    """Groups of the part's games that alternate:
-    a call of the evaluator takes one of them, of `rows_of` games.
+    """Groups of the part's games that alternate: a call of the evaluator takes one of them, of
+    `rows_of` games.
     """
     part: int = 0
     parts: int = 1
@@ -121,8 +121,8 @@ class GamesSettings:
 
 
 def _targets(full: NDArray[Any], ply: NDArray[Any]) -> BoolArray:
-    """The moves that are targets, `[G, T]`:
-    those searched in `full`, of the first `ply` `[G]` of each game.
+    """The moves that are targets, `[G, T]`: those searched in `full`, of the first `ply` `[G]` of
+    each game.
     """
     made = np.arange(full.shape[1]) < ply[:, None]
     targets: BoolArray = made & full
@@ -163,8 +163,8 @@ class SelfPlayCounts:
 
     @classmethod
     def total(cls, counts: Sequence["SelfPlayCounts"], seconds: float) -> "SelfPlayCounts":
-        """Sum of the counts of several processes over `seconds`;
-        the time inside the network is their mean.
+        """Sum of the counts of several processes over `seconds`; the time inside the network is
+        their mean.
         """
         total = cls()
         for field in fields(cls):
@@ -176,8 +176,8 @@ class SelfPlayCounts:
 
 
 class _Group(NamedTuple):
-    """Games that go into one call of the evaluator:
-    views of the arrays of all games, and the batch.
+    """Games that go into one call of the evaluator: views of the arrays of all games, and the
+    batch.
     """
 
     state: GameArrays
@@ -299,8 +299,8 @@ class SelfPlay(Guarded):
 
     @by_one_thread
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a `snapshot` of as many games;
-        the search may have other settings from now on.
+        """Continue from a `snapshot` of as many games; the search may have other settings from now
+        on.
         """
         state = self._state
         for name in SLOT.names or ():

@@ -29,8 +29,8 @@ _RANGES = {
     "simulations": (0, np.inf),
     "policies": (0, 1.001),
 }
-"""Least and largest value, or the same of every value in a list;
-means of values may be off by rounding.
+"""Least and largest value, or the same of every value in a list; means of values may be off by
+rounding.
 """
 
 _LENGTHS = {"values": "moves", "simulations": "moves"}
@@ -88,8 +88,8 @@ class _Check:
         """Rows of the board; an impossible number is replaced by the smallest, `[R]`."""
 
     def mark(self, wrong: BoolArray, reason: str, message: str, values: Any = None) -> None:
-        """Give this fault to the `wrong` rows without one;
-        `message` is formatted with the row's entry of `values`.
+        """Give this fault to the `wrong` rows without one; `message` is formatted with the row's
+        entry of `values`.
         """
         for row in np.flatnonzero(wrong).tolist():
             text = message
@@ -189,8 +189,8 @@ def _illegal_plies(
 
 
 def _filled(column: pa.Array) -> NDArray[Any]:
-    """Values of a column, with an empty text,
-    False or 0 for an empty field; an empty float is a NaN.
+    """Values of a column, with an empty text, False or 0 for an empty field; an empty float is a
+    NaN.
     """
     if column.null_count and not pa.types.is_floating(column.type):
         empty: Any = 0

@@ -37,8 +37,8 @@ class SharePlayerMaker:
     settings: PlayerSettings
 
     def __call__(self) -> "SharePlayer":
-        """Make the evaluator and compile the kernels;
-        one process of a host compiles, the others wait and load.
+        """Make the evaluator and compile the kernels; one process of a host compiles, the others
+        wait and load.
         """
         player = SharePlayer(self.settings)
         with nullcontext() if is_compiled(_KERNELS) else alone(cache_folder() / "actors.lock"):

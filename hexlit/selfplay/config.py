@@ -19,22 +19,22 @@ class SelfPlayConfig(Settings, section="selfplay"):
     many epochs, and so networks, a game lasts.
     """
     full_share: float = number(0.5, "(0, 1]")
-    """Share of moves that are searched in full and
-    become targets (playout cap randomisation, Wu 2019).
+    """Share of moves that are searched in full and become targets (playout cap randomisation, Wu
+    2019).
     """
     fast_simulations: int = number(8, "[1, inf)")
     """Simulations for the other moves, which only continue the game."""
     temperature: float = number(1.0, "[0, 1]")
-    """Temperature of a first move searched in full:
-    1 plays in proportion to the searched policy, 0 the best move.
+    """Temperature of a first move searched in full: 1 plays in proportion to the searched policy, 0
+    the best move.
     """
     temperature_halflife: float = number(6.0, "(0, inf)", unit="plies")
-    """Half-life in plies of the difference to 0.1, the final temperature,
-    which also holds for moves not searched in full.
+    """Half-life in plies of the difference to 0.1, the final temperature, which also holds for
+    moves not searched in full.
     """
     opening_share: float = number(0.5, "[0, 1]")
-    """Share of games that start with uniformly random moves,
-    so that unusual positions are learned too.
+    """Share of games that start with uniformly random moves, so that unusual positions are learned
+    too.
     """
     opening_plies: int = number(8, "[0, inf)")
     """Such a game starts with 1 to this many random moves."""
@@ -44,8 +44,8 @@ class SelfPlayConfig(Settings, section="selfplay"):
     single move.
     """
     opening_skew_after: int = number(0, "[0, inf)", unit="epochs")
-    """Games begun before this many epochs have openings of all lengths equally often,
-    as with a skew of 1.
+    """Games begun before this many epochs have openings of all lengths equally often, as with a
+    skew of 1.
     """
     resign_threshold: float = number(1.0, "(0, 1]")
     """A player resigns when the searched value falls below minus this for two of its moves in a
@@ -57,18 +57,18 @@ class SelfPlayConfig(Settings, section="selfplay"):
     process, null chooses by the device. On Ray, the shares at a time.
     """
     where: str = one_of(("here", "ray"), "here")
-    """`here` (on this machine) or `ray` (on the machines of a Ray cluster,
-    see the section `ray`).
+    """`here` (on this machine) or `ray` (on the machines of a Ray cluster, see the section
+    `ray`).
     """
     smaller_boards: list[int] = number([], BOARDS)
-    """Smaller boards to play and learn on first,
-    in this order. The run is measured on `board` alone.
+    """Smaller boards to play and learn on first, in this order. The run is measured on `board`
+    alone.
     """
     smaller_epochs: int = number(16, "[1, inf)")
     """Most epochs on each of them at the beginning."""
     smaller_share: float = number(0.0, "[0, 1)")
-    """Share of the later epochs that belong to them in turn,
-    so that the network keeps playing on all.
+    """Share of the later epochs that belong to them in turn, so that the network keeps playing on
+    all.
     """
     ahead: bool | None = None
     """Whether the games of the next epoch are played while the network trains on this one's, with

@@ -1,5 +1,5 @@
-"""Recorded games as examples: flat arrays of all games,
-batches drawn from them, and what is held out.
+"""Recorded games as examples: flat arrays of all games, batches drawn from them, and what is held
+out.
 """
 
 import hashlib
@@ -38,8 +38,8 @@ BEFORE_SWAP = "plies before a swap"
 
 
 class FlatGames(NamedTuple):
-    """G games with M moves in all, and P positions to learn from;
-    arrays of offsets have one more entry.
+    """G games with M moves in all, and P positions to learn from; arrays of offsets have one more
+    entry.
     """
 
     moves: Int16Array
@@ -146,8 +146,8 @@ def _sums(counts: NDArray[Any]) -> Int64Array:
 
 
 LAYOUT = 4
-"""Raised when the meaning of the arrays or the checks of the games change,
-so that older caches are not read.
+"""Raised when the meaning of the arrays or the checks of the games change, so that older caches are
+not read.
 """
 
 
@@ -335,8 +335,8 @@ def split_games(
 def _draws(
     moves: Int16Array, starts: Ints, lengths: Ints, seed: int, purpose: int, table: Geometry
 ) -> NDArray[np.float64]:
-    """For each game a number in [0,
-    1) that depends on its first moves, `seed` and `purpose`, `[G]`.
+    """For each game a number in [0, 1) that depends on its first moves, `seed` and `purpose`,
+    `[G]`.
     """
     drawn = np.empty(len(starts))
     for game in range(len(starts)):

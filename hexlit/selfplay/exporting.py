@@ -1,5 +1,5 @@
-"""Games of a store: those selected,
-what they look like together, and their export to other formats.
+"""Games of a store: those selected, what they look like together, and their export to other
+formats.
 """
 
 import time
@@ -256,8 +256,8 @@ def _written(
 
 
 def _as_stated(game: GameRecord, form: RecordFormat) -> RecordedGame:
-    """A stored game for a file; the swap of sides,
-    which leaves no move, is written if `form` knows it.
+    """A stored game for a file; the swap of sides, which leaves no move, is written if `form` knows
+    it.
     """
     stated = from_record(game)
     if swap_of(game) != "swap-sides" or not stated.moves:

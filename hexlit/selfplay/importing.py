@@ -74,8 +74,8 @@ def game_identity(record: GameRecord, duplicates: Duplicates) -> tuple[int, bool
 
 
 GAMES_AT_ONCE = 500
-"""New games between two writes to the journal;
-after a kill the next import reads no more than these again.
+"""New games between two writes to the journal; after a kill the next import reads no more than
+these again.
 """
 
 GAMES_OF_A_PART = 5000
@@ -98,8 +98,7 @@ class ImportResult(Account):
     """Games that were not imported, and files of no known format."""
     noted: Tally = field(default_factory=Tally)
     """Remarks. Unfinished games are counted among `imported`, as `verify_games` counts them in the
-    store; games whose file names another winner, and duplicates with another result, among
-    `read`.
+    store; games whose file names another winner, and duplicates with another result, among `read`.
     """
     in_store: int = 0
     """Games in the store after the import."""

@@ -170,8 +170,8 @@ class HostMaker:
     swap: bool
     batch: int
     hardware: DeviceProfile | AcceleratorConfig
-    """The profile of this machine;
-    or the settings for one whose hardware is unknown, which finds its profile.
+    """The profile of this machine; or the settings for one whose hardware is unknown, which finds
+    its profile.
     """
 
     def __call__(self) -> EvaluatorHost:
@@ -227,8 +227,8 @@ def weights_of(net: torch.nn.Module) -> Weights:
 
 
 def as_tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:
-    """Copies as tensors, for a checkpoint:
-    empty arrays from Ray begin where others do, which `torch.save` refuses.
+    """Copies as tensors, for a checkpoint: empty arrays from Ray begin where others do, which
+    `torch.save` refuses.
     """
     return {name: torch.tensor(array) for name, array in arrays.items()}
 

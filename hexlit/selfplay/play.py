@@ -33,8 +33,8 @@ TEMPERATURE_FINAL = 0.1
 RESIGN_PLIES = 2
 """Moves in a row that must look lost to a player before it resigns."""
 RESIGN_OFF_SHARE = 0.1
-"""Share of games always played to the end.
-They measure how often a resignation would have been wrong.
+"""Share of games always played to the end. They measure how often a resignation would have been
+wrong.
 """
 
 
@@ -105,9 +105,7 @@ class GameArrays(NamedTuple):
 def compiled_rules(
     config: SelfPlayConfig, search: SearchConfig, seed: int, epoch: int = 0
 ) -> Rules:
-    """The settings of `config` for games searched
-    by `search` and begun after `epoch` epochs.
-    """
+    """The settings of `config` for games searched by `search` and begun after `epoch` epochs."""
     return Rules(
         seed=seed,
         full_simulations=search.simulations,
@@ -170,8 +168,8 @@ def begin_search(games: GameArrays, tree: Tree, g: int, rules: Rules) -> None:
 def start_game(
     games: GameArrays, stones: Stones, tree: Tree, g: int, rules: Rules, table: Geometry
 ) -> None:
-    """Begin the game of slot `g`, in which only its number is set:
-    its random opening, if any, and its first search.
+    """Begin the game of slot `g`, in which only its number is set: its random opening, if any, and
+    its first search.
     """
     slot = games.slot[g]
     game_id = int(slot.game_id)
@@ -208,8 +206,8 @@ def undecided_plies(stones: Stones, g: int, order: Int16Array, table: Geometry) 
 
 @inline
 def sampled_action(policy: FloatArray, temperature: float, draw: float) -> int:
-    """Action drawn with probability proportional to policy^(1 / temperature);
-    `draw` lies in [0, 1).
+    """Action drawn with probability proportional to policy^(1 / temperature); `draw` lies in [0,
+    1).
     """
     highest = np.float32(0.0)
     for action in range(policy.size):
@@ -255,8 +253,8 @@ def finish_move(
     params: Params,
     table: Geometry,
 ) -> None:
-    """Make the move that the finished search of game `g` found,
-    and begin the next search or end the game.
+    """Make the move that the finished search of game `g` found, and begin the next search or end
+    the game.
     """
     slot, row = games.slot[g], games.row[g]
     ply = int(slot.ply)

@@ -1,5 +1,5 @@
-"""Positions rebuilt from their games' moves,
-as input of a network: in the mover's frame, turned or not.
+"""Positions rebuilt from their games' moves, as input of a network: in the mover's frame, turned or
+not.
 """
 
 import math
@@ -56,8 +56,8 @@ class Part(NamedTuple):
 
 
 def drawn_part(random: Generator, positions: PositionSource, rows: Ints, ends: Ints) -> Part:
-    """Draws from `rows` of `positions` `[P]`,
-    each equally often up to one, cut into batches at `ends` `[steps]`.
+    """Draws from `rows` of `positions` `[P]`, each equally often up to one, cut into batches at
+    `ends` `[steps]`.
     """
     draws = int(ends[-1])
     rounds = [np.zeros(0, np.int64)]
@@ -73,8 +73,8 @@ class Epoch:
     """The batches of one epoch, a sequence; each batch is rebuilt on access."""
 
     def __init__(self, *parts: Part) -> None:
-        """Each batch joins those of all `parts`, in order;
-        all parts have the same number of batches.
+        """Each batch joins those of all `parts`, in order; all parts have the same number of
+        batches.
         """
         self._parts = parts
 
@@ -127,8 +127,8 @@ class Histories(NamedTuple):
 def with_policy(
     histories: Histories, size: int, source: FloatArray, turned: BoolArray
 ) -> tuple[Int8Array, FloatArray]:
-    """Planes and policies of the positions;
-    `source` `[B, A]` holds the policies over the board's actions.
+    """Planes and policies of the positions; `source` `[B, A]` holds the policies over the board's
+    actions.
     """
     planes = blank_planes(len(source), size)
     policy = np.empty_like(source)

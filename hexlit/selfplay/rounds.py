@@ -1,5 +1,5 @@
-"""Rounds of self-play, one for each epoch of training;
-the next one can be played while the network is trained.
+"""Rounds of self-play, one for each epoch of training; the next one can be played while the network
+is trained.
 """
 
 import time
@@ -90,8 +90,8 @@ class SelfPlayRounds:
         network_version: int,
         show: Callable[[SelfPlayCounts], None],
     ) -> tuple[list[GameRecord], SelfPlayCounts]:
-        """The games of the round that has begun,
-        or of one with `weights`, by game id; `show` gets the progress.
+        """The games of the round that has begun, or of one with `weights`, by game id; `show` gets
+        the progress.
         """
         current = self._next or _Round(Begun(weights, network_version))
         self._next = None

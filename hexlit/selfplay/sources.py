@@ -1,5 +1,5 @@
-"""Sources of games: files of any known format,
-stores, and folders of both, read one game at a time.
+"""Sources of games: files of any known format, stores, and folders of both, read one game at a
+time.
 """
 
 import io
@@ -23,8 +23,8 @@ SUFFIXES = {Path(JOURNAL).suffix}.union(*(form.suffixes for form in FORMATS.valu
 
 
 def file_name(path: Path) -> str:
-    """`path` for messages and stores: each unprintable character,
-    such as an invalid UTF-8 byte, becomes `?`.
+    """`path` for messages and stores: each unprintable character, such as an invalid UTF-8 byte,
+    becomes `?`.
     """
     return printable(str(path), "?")
 

@@ -106,8 +106,8 @@ _name = cache(format_cell)
 """Looked up, because stores write millions of them."""
 
 _LEVEL = 5
-"""Level of zstd. Higher ones gain 2% and double the time;
-at lower ones a column of texts grows by a tenth.
+"""Level of zstd. Higher ones gain 2% and double the time; at lower ones a column of texts grows by
+a tenth.
 """
 
 

@@ -145,8 +145,8 @@ def value_targets(records: Sequence[GameRecord], search_share: float) -> FloatAr
 
 
 def brier_score(records: Sequence[GameRecord]) -> float:
-    """Mean squared difference of the searched chance to win and the result,
-    over all `policy_plies`; 1 without any.
+    """Mean squared difference of the searched chance to win and the result, over all
+    `policy_plies`; 1 without any.
     """
     if not sum(len(record.policy_plies) for record in records):
         return 1.0
@@ -157,8 +157,8 @@ def brier_score(records: Sequence[GameRecord]) -> float:
 def _values_and_results(
     records: Sequence[GameRecord],
 ) -> tuple[FloatArray, Int64Array]:
-    """Searched values and results for the player to move
-    at the `policy_plies` of all `records`, `[P]` each.
+    """Searched values and results for the player to move at the `policy_plies` of all `records`,
+    `[P]` each.
     """
     values = np.concatenate([record.values[record.policy_plies] for record in records])
     result = np.concatenate(

@@ -27,8 +27,8 @@ from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts, Snapshot, share_of
 
 NICENESS = 5
-"""Niceness of worker processes: the training next to them,
-which they would wait for, should find its cores free.
+"""Niceness of worker processes: the training next to them, which they would wait for, should find
+its cores free.
 """
 
 GAMES_OF_A_BOARD = 10**9
@@ -59,8 +59,8 @@ class RoundRequest:
     on_games: Callable[[list[GameRecord], SelfPlayCounts], None] = ignore
     """Gets the games as they end, with the counts so far."""
     deadline: float | None = None
-    """Time on `time.monotonic()`, which all processes of a machine share,
-    when the round is cut short. None: never.
+    """Time on `time.monotonic()`, which all processes of a machine share, when the round is cut
+    short. None: never.
     """
     size: int | None = None
     """Rows of the board. None: those of the run's board."""
@@ -75,15 +75,15 @@ class PlayerSettings:
     """Makes the evaluator's host, in the process that plays."""
 
     def with_board(self, size: int) -> "PlayerSettings":
-        """The settings of this player's games on boards of `size`;
-        the games of each board have different numbers.
+        """The settings of this player's games on boards of `size`; the games of each board have
+        different numbers.
         """
         games = replace(self.games, size=size, first_game=size * GAMES_OF_A_BOARD)
         return PlayerSettings(games, replace(self.make_host, size=size))  # type: ignore[type-var]  # a HostMaker
 
     def cut(self, count: int) -> "list[PlayerSettings]":
-        """The settings of `count` processes;
-        if these games are one part of several, each is a part of that part.
+        """The settings of `count` processes; if these games are one part of several, each is a part
+        of that part.
         """
         first = count * self.games.part
         parts = count * self.games.parts
@@ -100,8 +100,8 @@ class SelfPlayer(Protocol):
         """Compile or load the kernels of play."""
 
     def play(self, request: RoundRequest) -> SelfPlayCounts:
-        """Play until the games that ended hold this player's share of the positions;
-        see `SelfPlay.play`.
+        """Play until the games that ended hold this player's share of the positions; see
+        `SelfPlay.play`.
         """
 
     def start_async(self, request: RoundRequest) -> Future[SelfPlayCounts]:
@@ -111,8 +111,8 @@ class SelfPlayer(Protocol):
         """The games in progress, one snapshot for each process that plays."""
 
     def restore(self, snapshots: list[Snapshot]) -> None:
-        """Continue this player's share of the games of `snapshots`,
-        those of all processes in order.
+        """Continue this player's share of the games of `snapshots`, those of all processes in
+        order.
         """
 
     def cpu_seconds(self) -> float:
@@ -235,8 +235,8 @@ class WorkerPool:
         self._rounds = ThreadPoolExecutor(1, "self-play")
 
     def prepare(self) -> None:
-        """See `SelfPlayer`. The first worker compiles all kernels that are not on disk;
-        the others find them there.
+        """See `SelfPlayer`. The first worker compiles all kernels that are not on disk; the others
+        find them there.
         """
         workers = range(len(self._processes))
         if not is_compiled("selfplay"):
@@ -245,8 +245,8 @@ class WorkerPool:
         self._call(workers, "prepare")
 
     def play(self, request: RoundRequest) -> SelfPlayCounts:
-        """See `SelfPlayer`. Games arrive as they end;
-        seconds inside the network are the workers' mean.
+        """See `SelfPlayer`. Games arrive as they end; seconds inside the network are the workers'
+        mean.
         """
         start = time.perf_counter()
         playing = dict(zip(self._connections, range(len(self._connections)), strict=True))
@@ -289,8 +289,8 @@ class WorkerPool:
         return sum(self._cpu_seconds)
 
     def close(self) -> None:
-        """See `SelfPlayer`. The processes hold nothing that could be lost;
-        `play` in another thread raises.
+        """See `SelfPlayer`. The processes hold nothing that could be lost; `play` in another thread
+        raises.
         """
         for process in self._processes:
             process.kill()
@@ -300,8 +300,8 @@ class WorkerPool:
         self._lifeline.close()
 
     def _call(self, workers: Iterable[int], method: str, *arguments: Any) -> list[Any]:
-        """The results of a method of the `LocalPlayer` of each of `workers`,
-        which work at the same time.
+        """The results of a method of the `LocalPlayer` of each of `workers`, which work at the same
+        time.
         """
         for worker in workers:
             self._send(worker, method, *arguments)

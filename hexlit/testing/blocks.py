@@ -71,8 +71,8 @@ class BlockConformance:
             )
 
     def _trained(self) -> "nn.Module":
-        """A block in evaluation after a few steps,
-        so that its statistics are not those of a new one.
+        """A block in evaluation after a few steps, so that its statistics are not those of a new
+        one.
         """
         import torch
 

@@ -36,8 +36,8 @@ class Positions(NamedTuple):
         return encode(self.cells, self.to_move, self.may_swap)
 
     def legal(self, actions: int) -> BoolArray:
-        """Whether an action of the board is legal,
-        `[B, A]`; the swap, where there is one, comes last.
+        """Whether an action of the board is legal, `[B, A]`; the swap, where there is one, comes
+        last.
         """
         swap = np.tile(self.may_swap[:, None], (1, actions - self.cells.shape[1]))
         return np.concatenate([self.cells == 0, swap], axis=1)
@@ -50,8 +50,8 @@ class Positions(NamedTuple):
 def random_positions(
     size: int, count: int, seed: int, *, swap: bool = False, before_the_end: bool = False
 ) -> Positions:
-    """Positions of `count` random games:
-    after any number of moves, or just before the winning one.
+    """Positions of `count` random games: after any number of moves, or just before the winning
+    one.
     """
     moves, lengths = np.zeros((count, size * size), np.int16), np.zeros(count, np.int16)
     random_games(count, seed, geometry(size), moves, empty_stones(1, size), lengths)
@@ -84,14 +84,14 @@ class EvaluatorConformance:
     tolerance = 1e-5
 
     def make(self, size: int, swap: bool, batch: int) -> Evaluator:
-        """An evaluator of `batch` positions a call on boards of `size`,
-        with or without the swap action.
+        """An evaluator of `batch` positions a call on boards of `size`, with or without the swap
+        action.
         """
         raise NotImplementedError
 
     def test_policies_are_distributions_over_the_legal_actions(self) -> None:
-        """Every answer is written again, sums to 1,
-        and is exactly 0 for what is illegal in the mover's frame.
+        """Every answer is written again, sums to 1, and is exactly 0 for what is illegal in the
+        mover's frame.
         """
         for size, swap, positions, evaluator in self._cases():
             policy, _ = _answers(evaluator, positions, size * size + swap)

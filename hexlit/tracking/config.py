@@ -30,8 +30,8 @@ class WandbConfig(Settings, section="logger.wandb"):
     tags: list[str] = field(default_factory=list)
     """Further tags of the run. Empty: WANDB_TAGS, separated by commas."""
     artifacts: bool = True
-    """Whether to log checkpoints and their training data as artifacts;
-    trials of a sweep never do.
+    """Whether to log checkpoints and their training data as artifacts; trials of a sweep never
+    do.
     """
     media: bool = True
     """Whether to log pictures and tables at every evaluation."""

@@ -1,5 +1,5 @@
-"""The W&B run of a folder: the file `wandb.json` names it,
-so that a resumed run continues its own.
+"""The W&B run of a folder: the file `wandb.json` names it, so that a resumed run continues its
+own.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""The names of metrics: dots in `metrics.csv`,
-groups in Weights & Biases and TensorBoard. One table maps them.
+"""The names of metrics: dots in `metrics.csv`, groups in Weights & Biases and TensorBoard. One
+table maps them.
 """
 
 from collections.abc import Iterable
@@ -20,8 +20,8 @@ class Metric:
     dot becomes the slash after the group.
     """
     best: str | None = None
-    """Whether the highest (`max`) or the lowest (`min`) value is the best;
-    None: neither end is better.
+    """Whether the highest (`max`) or the lowest (`min`) value is the best; None: neither end is
+    better.
     """
     axis: bool = False
     """Whether it only grows, so that charts can be drawn over it."""

@@ -1,5 +1,5 @@
-"""Opens the W&B run of a folder: never a prompt,
-never a long wait, the same run again when it is resumed.
+"""Opens the W&B run of a folder: never a prompt, never a long wait, the same run again when it is
+resumed.
 """
 
 import logging

@@ -35,14 +35,14 @@ class Files:
 P = ParamSpec("P")
 Method = Callable[Concatenate["TrackedRun", P], None]
 STAGING = "WANDB_DATA_DIR"
-"""W&B's variable for the folder where it copies files before it uploads them;
-by default below the home folder.
+"""W&B's variable for the folder where it copies files before it uploads them; by default below the
+home folder.
 """
 
 
 def harmless(part: str) -> Callable[[Method[P]], Method[P]]:
-    """A method for a `part` of the logging,
-    whose first error ends that part with a warning, and nothing else.
+    """A method for a `part` of the logging, whose first error ends that part with a warning, and
+    nothing else.
     """
 
     def protected(method: Method[P]) -> Method[P]:
@@ -91,8 +91,8 @@ class TrackedRun:
 
     @contextlib.contextmanager
     def staging(self) -> Iterator[None]:
-        """Within the block W&B copies files into the run's folder,
-        unless the environment names another.
+        """Within the block W&B copies files into the run's folder, unless the environment names
+        another.
         """
         folder = os.environ.get(STAGING) or str(Path(self.run.settings.sync_dir) / "staging")
         with patch.dict(os.environ, {STAGING: folder}):
@@ -129,8 +129,8 @@ class TrackedRun:
     def note(
         self, *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None
     ) -> None:
-        """Put entries into the configuration and the summary;
-        existing ones of the same name are replaced.
+        """Put entries into the configuration and the summary; existing ones of the same name are
+        replaced.
         """
         if config:
             self.run.config.update(dict(config), allow_val_change=True)
@@ -149,8 +149,8 @@ class TrackedRun:
     def table(
         self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], step: int
     ) -> None:
-        """Log a table with the row of `step`; a cell may be a picture,
-        an SVG. Nothing if media are turned off.
+        """Log a table with the row of `step`; a cell may be a picture, an SVG. Nothing if media are
+        turned off.
         """
         if self.media:
             import wandb

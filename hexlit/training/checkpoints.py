@@ -1,5 +1,5 @@
-"""The checkpoints of a run on disk: written next to their place, then renamed; checked when they are
-read.
+"""The checkpoints of a run on disk: written next to their place, then renamed; checked when they
+are read.
 """
 
 import io

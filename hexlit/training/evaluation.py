@@ -1,6 +1,4 @@
-"""The end of an epoch, timed, measured and shown; and the end of a run with
-its reasons.
-"""
+"""The end of an epoch, timed, measured and shown; and the end of a run with its reasons."""
 
 import contextlib
 import logging

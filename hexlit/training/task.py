@@ -165,8 +165,8 @@ class Task(ABC):
         return {}
 
     def engine(self) -> str:
-        """The engine that works next to the training, for the line on the device, such as `evaluated
-        by cuda graphs`.
+        """The engine that works next to the training, for the line on the device, such as
+        `evaluated by cuda graphs`.
         """
         return ""
 

@@ -1,5 +1,5 @@
-"""Working on trials to their end: room on a device,
-a folder, a process, and a second attempt with less memory.
+"""Working on trials to their end: room on a device, a folder, a process, and a second attempt with
+less memory.
 """
 
 import contextlib
@@ -117,8 +117,8 @@ class Attempts:
         return attempt
 
     def bring_to_end(self, trial: Trial, overrides: list[str]) -> Attempt:
-        """Work on `trial`, once more with half the micro-batch where it runs out of memory;
-        gives the last attempt.
+        """Work on `trial`, once more with half the micro-batch where it runs out of memory; gives
+        the last attempt.
         """
         attempt = self.expect(trial, overrides)
         try:
@@ -193,8 +193,8 @@ class Attempts:
         self._launches = Launches(self._make_launcher, self._stop, most)
 
     def _take_slot(self, attempt: Attempt) -> None:
-        """Wait for a slot of the device with the fewest trials of this sweep,
-        where there are slots, until the end.
+        """Wait for a slot of the device with the fewest trials of this sweep, where there are
+        slots, until the end.
         """
         began = time.monotonic()
         warned = False
@@ -220,8 +220,8 @@ class Attempts:
 
 
 def device_name(configured: str) -> str:
-    """The one name of a device, however it is written.
-    `auto` gives the most likely device, found without torch.
+    """The one name of a device, however it is written. `auto` gives the most likely device, found
+    without torch.
     """
     if configured == "auto":
         with contextlib.closing(Nvml()) as driver:

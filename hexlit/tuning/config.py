@@ -38,8 +38,8 @@ class SweepConfig(Settings, section="sweep"):
     pruner's own settings count in the same steps.
     """
     seeds: int = number(1, "[1, inf)")
-    """Trainings per trial, with the seeds `seed`, `seed` + 1,
-    ... Their mean is reported and is the trial's value.
+    """Trainings per trial, with the seeds `seed`, `seed` + 1, ... Their mean is reported and is the
+    trial's value.
     """
     resume: bool = False
     """Whether to continue the study that the same command began."""
@@ -49,16 +49,16 @@ class SweepConfig(Settings, section="sweep"):
     its own; `hydra.sweeper.n_trials` counts the trials of all processes.
     """
     devices: list[str] | None = None
-    """Devices to spread the trials over,
-    such as [cuda:0,cuda:1]. Null: the one of `accelerator`.
+    """Devices to spread the trials over, such as [cuda:0,cuda:1]. Null: the one of
+    `accelerator`.
     """
     slots: int | None = number(None, "[1, inf)")
-    """Most trials that share a device,
-    counted over all sweeps of this machine. Null: `hydra.sweeper.n_jobs`.
+    """Most trials that share a device, counted over all sweeps of this machine. Null:
+    `hydra.sweeper.n_jobs`.
     """
     memory_budget: float | None = number(None, "(0, inf)", unit="GiB")
-    """Host memory that a trial may take, in GiB,
-    over all its processes. A trial that takes more is stopped.
+    """Host memory that a trial may take, in GiB, over all its processes. A trial that takes more is
+    stopped.
     """
     device_memory_budget: float | None = number(None, "(0, inf)", unit="GiB")
     """Device memory that a trial may take, in GiB. A trial that takes more is stopped. Drivers in
@@ -68,8 +68,8 @@ class SweepConfig(Settings, section="sweep"):
     trial_timeout: float | None = number(None, "(0, inf)", unit="seconds")
     """Longest time of a trial, in seconds. A trial that takes longer is stopped."""
     storage_timeout: float = number(300.0, "(0, inf)", unit="seconds")
-    """Longest wait for a database server that no longer answers,
-    in seconds. Then the sweep and its trials end.
+    """Longest wait for a database server that no longer answers, in seconds. Then the sweep and its
+    trials end.
     """
 
     def __post_init__(self) -> None:
@@ -86,8 +86,8 @@ class SweepConfig(Settings, section="sweep"):
             )
 
     def objectives(self) -> list[str]:
-        """The names of the objectives;
-        none where the run's own `trainer.monitor` is the objective.
+        """The names of the objectives; none where the run's own `trainer.monitor` is the
+        objective.
         """
         if self.objective is None:
             return []
@@ -128,12 +128,12 @@ class OptunaSweeperConf:
     defaults: list[Any] = field(default_factory=lambda: [{"sampler": "tpe"}, {"pruner": "median"}])
 
     sampler: Any = MISSING
-    """Sampler of the next trial: an entry of the group,
-    or any class of `optuna.samplers` by `_target_`.
+    """Sampler of the next trial: an entry of the group, or any class of `optuna.samplers` by
+    `_target_`.
     """
     pruner: Any = MISSING
-    """Pruner that ends hopeless trials: an entry of the group,
-    or any class of `optuna.pruners` by `_target_`.
+    """Pruner that ends hopeless trials: an entry of the group, or any class of `optuna.pruners` by
+    `_target_`.
     """
     direction: Any = one_of(DIRECTIONS, None)
     """`minimize`, `maximize`, or a list with one for each objective of `sweep.objective`. Null: the
@@ -142,7 +142,8 @@ class OptunaSweeperConf:
     storage: str | None = None
     """Storage of the study: a path (a journal file) or a URL, such as `sqlite:///study.db`,
     `postgresql://user@host/name` or `mysql+pymysql://user@host/name`. The environment variable
-    HEXLIT_STORAGE_PASSWORD holds a server's password. Null: a journal in the sweep's folder."""
+    HEXLIT_STORAGE_PASSWORD holds a server's password. Null: a journal in the sweep's folder.
+    """
     study_name: str | None = None
     """Name of the study, and of the sweep's folder. Null: a new name for every sweep."""
     n_trials: int = number(20, "[1, inf)")
@@ -154,6 +155,6 @@ class OptunaSweeperConf:
     max_failure_rate: float = number(0.5, "[0, 1]")
     """Share of failed trials above which the sweep ends. It is taken over five trials or more."""
     params: dict[str, Any] | None = field(default_factory=dict)
-    """Search space: values, `interval(a, b)`, `range(a, b, step)`,
-    `choice(a, b)`, or `tag(log, interval(a, b))`.
+    """Search space: values, `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, or `tag(log,
+    interval(a, b))`.
     """

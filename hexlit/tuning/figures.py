@@ -1,5 +1,5 @@
-"""The figures of a sweep: the data of each one,
-taken from the results, and drawn next to that data as JSON.
+"""The figures of a sweep: the data of each one, taken from the results, and drawn next to that data
+as JSON.
 """
 
 import json
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 Data = dict[str, Any]
 
 LEAST_TRIALS = 10
-"""Least number of complete trials for importances.
-With fewer, chance decides more than the parameters.
+"""Least number of complete trials for importances. With fewer, chance decides more than the
+parameters.
 """
 LEAST_GOOD = 5
 """Least number of good trials; PED-ANOVA compares their parameters with those of all trials."""
 
 
 def write_figures(results: SweepResults, folder: Path) -> list[PageFigure]:
-    """Draw all figures to `folder`: `NAME.svg`,
-    and `NAME.json` with the data in it. Returns them for the page.
+    """Draw all figures to `folder`: `NAME.svg`, and `NAME.json` with the data in it. Returns them
+    for the page.
     """
     figures = []
     for name, title, data, make in figures_of(results):
@@ -91,8 +91,8 @@ def figures_of(results: SweepResults) -> Iterator[tuple[str, str, Any, Callable[
 
 
 def targets(results: SweepResults) -> list[Data]:
-    """The values that compare the complete trials:
-    the ranking value first, then the other objectives.
+    """The values that compare the complete trials: the ranking value first, then the other
+    objectives.
     """
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
     result: list[Data] = []
@@ -138,8 +138,8 @@ def _parameters(results: SweepResults) -> list[Data]:
 
 
 def _intermediate(results: SweepResults) -> Data:
-    """Values reported to the pruner; where no trial reported any,
-    the objective by epoch from their metrics.
+    """Values reported to the pruner; where no trial reported any, the objective by epoch from their
+    metrics.
     """
     name = results.facts.monitor or results.objectives[0].name
     courses = {trial.number: trial.intermediate for trial in results.trials if trial.intermediate}

@@ -1,5 +1,5 @@
-"""The plan of a sweep, read from its configuration and checked before anything runs;
-its folder is made or found.
+"""The plan of a sweep, read from its configuration and checked before anything runs; its folder is
+made or found.
 """
 
 import math
@@ -34,8 +34,8 @@ _PARENT_SETTINGS = (
     *("hydra.sweeper.storage", "hydra.mode", "hydra.run", "hydra.sweep"),
     *("hydra.launcher", "hydra/launcher", "hydra.job.num"),
 )
-"""Hydra's settings for the sweep itself,
-left out of its trials (`hydra.sweeper` does no harm there).
+"""Hydra's settings for the sweep itself, left out of its trials (`hydra.sweeper` does no harm
+there).
 """
 _SESSION_SETTINGS = (
     *("storage", "sweep.resume", "sweep.join", "sweep.storage_timeout", "n_trials", "n_jobs"),
@@ -53,12 +53,12 @@ class Plan:
     folder: Path
     study_name: str
     judged: SweepConfig
-    """The section `sweep`,
-    with the names of its objectives and of the monitored metric filled in.
+    """The section `sweep`, with the names of its objectives and of the monitored metric filled
+    in.
     """
     settings: OptunaSweeperConf
-    """The node `hydra.sweeper`, with a direction for each objective,
-    and without a pruner where nothing is pruned.
+    """The node `hydra.sweeper`, with a direction for each objective, and without a pruner where
+    nothing is pruned.
     """
     pruner: "BasePruner"
     space: dict[str, "BaseDistribution"]
@@ -91,8 +91,8 @@ class Plan:
 
     @property
     def terms(self) -> dict[str, str]:
-        """Settings that all processes of a study must share to keep trials comparable,
-        by names for people.
+        """Settings that all processes of a study must share to keep trials comparable, by names for
+        people.
         """
         terms: dict[str, Any] = {}
         for name in ("objective", "monitor", "comparable", "compare_at", "seeds"):
@@ -168,8 +168,8 @@ def make_plan(
 
 
 def _checked(config: DictConfig) -> SweepConfig:
-    """The section `sweep`. The whole configuration is checked here,
-    so that an error appears once, not per trial.
+    """The section `sweep`. The whole configuration is checked here, so that an error appears once,
+    not per trial.
     """
     task = config.copy()
     with open_dict(task), read_write(task):
@@ -250,8 +250,8 @@ def _flags(config: DictConfig) -> list[str]:
 
 
 def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:
-    """`overrides` without those of `keys`, of anything below them,
-    and of settings of the sweeper with these names.
+    """`overrides` without those of `keys`, of anything below them, and of settings of the sweeper
+    with these names.
     """
 
     def dropped(override: str) -> bool:

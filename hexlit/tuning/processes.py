@@ -1,5 +1,5 @@
-"""One attempt at a trial: a child process that is watched,
-or a launch by one of Hydra's launchers.
+"""One attempt at a trial: a child process that is watched, or a launch by one of Hydra's
+launchers.
 """
 
 import contextlib
@@ -63,8 +63,8 @@ _NO_OUTPUT = re.compile(r"^Job (\w+).*\(state: (\w+)", re.DOTALL)
 
 @dataclass
 class Attempt:
-    """One attempt at a trial: what it takes now,
-    and how it ended; the study has what the trial itself reported.
+    """One attempt at a trial: what it takes now, and how it ended; the study has what the trial
+    itself reported.
     """
 
     ticket: TrialTicket
@@ -99,8 +99,8 @@ class NoProcessError(Exception):
 
 
 class TrialProcess:
-    """The process of an attempt: `hexlit COMMAND OVERRIDES` in a new session, so that all
-    its children end too.
+    """The process of an attempt: `hexlit COMMAND OVERRIDES` in a new session, so that all its
+    children end too.
 
     Its output goes to `console.log` in the attempt's folder. It ends when this process does.
     """
@@ -132,8 +132,8 @@ class TrialProcess:
                 slot.close()  # the trial's process holds it from now on
 
     def wait(self, limits: SweepConfig, stop: threading.Event) -> None:
-        """Wait for the end, which comes at the `limits`,
-        and soon after `stop` is set; the attempt notes it.
+        """Wait for the end, which comes at the `limits`, and soon after `stop` is set; the attempt
+        notes it.
         """
         attempt = self._attempt
         process = self._process
@@ -188,8 +188,8 @@ class TrialProcess:
 
 
 def exceeded(limits: SweepConfig, seconds: float, taken: Mapping[str, int]) -> str | None:
-    """The limit that `seconds`, or the bytes `taken`,
-    exceed, as a reason; None: no limit is exceeded.
+    """The limit that `seconds`, or the bytes `taken`, exceed, as a reason; None: no limit is
+    exceeded.
     """
     if limits.trial_timeout is not None and seconds > limits.trial_timeout:
         return f"over its time: {seconds:.0f} s of sweep.trial_timeout={limits.trial_timeout:g}"
@@ -217,8 +217,8 @@ class Launches:
     """
 
     def __init__(self, make: Callable[[], Any], stop: threading.Event, most: int) -> None:
-        """`make()` gives a launcher that is set up;
-        `most` launch in parallel, until `stop` is set.
+        """`make()` gives a launcher that is set up; `most` launch in parallel, until `stop` is
+        set.
         """
         self._make = make
         self._stop = stop
@@ -323,8 +323,8 @@ def clean(folder: Path) -> None:
 
 
 def _temporary_folder(folder: Path) -> Path:
-    """The temporary folder of the attempt in `folder` and its libraries:
-    inside it, unless that path is too long.
+    """The temporary folder of the attempt in `folder` and its libraries: inside it, unless that
+    path is too long.
     """
     own = folder / "tmp"
     name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]

@@ -53,8 +53,8 @@ class Pruning(EarlyStopping):
         """Do nothing: an epoch ends later."""
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Note the old values:
-        one that is the same object after this epoch was not measured in it.
+        """Note the old values: one that is the same object after this epoch was not measured in
+        it.
         """
         self._old = trainer.callback_metrics.get(self._monitor)
 

@@ -36,8 +36,8 @@ OVERRIDES = "overrides"
 HEARTBEAT = 60.0
 """Seconds between two heartbeats of a trial's watcher."""
 PRESUMED_DEAD = 10 * HEARTBEAT
-"""A trial of another machine or container counts
-as interrupted after this many seconds of silence.
+"""A trial of another machine or container counts as interrupted after this many seconds of
+silence.
 """
 
 
@@ -56,8 +56,8 @@ def watcher_now() -> dict[str, Any]:
 
 
 def is_watched(trial: "FrozenTrial") -> bool:
-    """Whether a process still watches over the running `trial`,
-    as far as can be known from here.
+    """Whether a process still watches over the running `trial`, as far as can be known from
+    here.
     """
     watcher = trial.user_attrs.get(WATCHER)
     if watcher is None:
@@ -78,17 +78,15 @@ def record_of(study: "Study", trial: "Trial") -> "FrozenTrial":
 
 
 def record_heartbeat(study: "Study", trial: "Trial") -> None:
-    """Record that this process watches over the trial;
-    a trial that has just ended needs no record.
+    """Record that this process watches over the trial; a trial that has just ended needs no
+    record.
     """
     with contextlib.suppress(UpdateFinishedTrialError):
         trial.set_user_attr(WATCHER, watcher_now())
 
 
 def is_interrupted(trial: "FrozenTrial") -> bool:
-    """Whether `trial` did not come to its end,
-    by no fault of the trial: another one repeats it.
-    """
+    """Whether `trial` did not come to its end, by no fault of the trial: another one repeats it."""
     return trial.state.name == "FAIL" and bool(trial.user_attrs.get(INTERRUPTED))
 
 
@@ -98,8 +96,8 @@ def is_surplus(trial: "FrozenTrial") -> bool:
 
 
 def counts(trial: "FrozenTrial") -> bool:
-    """Whether `trial` has ended and is one of the `n_trials`:
-    an interrupted one does not count, and is repeated.
+    """Whether `trial` has ended and is one of the `n_trials`: an interrupted one does not count,
+    and is repeated.
     """
     return bool(trial.state.is_finished()) and not is_interrupted(trial) and not is_surplus(trial)
 
@@ -113,8 +111,8 @@ def originals(trials: Sequence["FrozenTrial"]) -> list["FrozenTrial"]:
 
 
 def interrupt(study: "Study", trial: Any) -> bool:
-    """Record that `trial` was interrupted;
-    False if it had ended before, or another process has recorded it.
+    """Record that `trial` was interrupted; False if it had ended before, or another process has
+    recorded it.
     """
     from optuna.trial import TrialState
 
@@ -159,8 +157,8 @@ def may_begin(trials: Sequence["FrozenTrial"], n_trials: int) -> bool:
 def begin_trial(
     study: "Study", space: Mapping[str, "BaseDistribution"], n_trials: int
 ) -> "Trial | None":
-    """A trial that begins now with parameters from `space`,
-    watched by this process; None for a surplus one.
+    """A trial that begins now with parameters from `space`, watched by this process; None for a
+    surplus one.
     """
     import optuna
     from optuna.trial import TrialState

@@ -19,8 +19,8 @@ SLOTS_VARIABLE = "HEXLIT_SLOTS"
 
 
 class Slots:
-    """The slots 0 to `count` - 1 of a device.
-    Callers may ask for different counts; each keeps to its count.
+    """The slots 0 to `count` - 1 of a device. Callers may ask for different counts; each keeps to
+    its count.
     """
 
     def __init__(self, device: str, count: int) -> None:

@@ -105,8 +105,8 @@ def quoted(text: str) -> str:
 
 
 def grid_of(space: Mapping[str, "BaseDistribution"]) -> dict[str, list[Any]]:
-    """All values of every parameter, both ends included;
-    raises `UsageError` where they cannot be counted.
+    """All values of every parameter, both ends included; raises `UsageError` where they cannot be
+    counted.
     """
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
@@ -161,8 +161,8 @@ def _distribution(override: Override) -> "BaseDistribution":
 
 
 def _range(name: str, sweep: RangeSweep, *, log: bool) -> "BaseDistribution":
-    """The numbers of a range, which may run downwards;
-    if it is to be shuffled, as choices and without its stop.
+    """The numbers of a range, which may run downwards; if it is to be shuffled, as choices and
+    without its stop.
     """
     ends = sweep.start or 0, sweep.stop or 0, sweep.step
     if not all(map(math.isfinite, ends)) or not ends[2] or (ends[1] - ends[0]) * ends[2] < 0:
@@ -184,8 +184,8 @@ def _decimal(number: float) -> Decimal:
 
 
 def _numbers(name: str, low: Any, high: Any, step: Any, *, log: bool) -> "BaseDistribution":
-    """Numbers from `low` to `high`; whole ones when all arguments are.
-    `step` None: all numbers between.
+    """Numbers from `low` to `high`; whole ones when all arguments are. `step` None: all numbers
+    between.
     """
     from optuna.distributions import FloatDistribution, IntDistribution
 
@@ -211,8 +211,8 @@ def _categories(name: str, elements: Iterable[Any], *, log: bool = False) -> "Ba
 
 
 def _choice(name: str, element: Any) -> "CategoricalChoiceType":
-    """`element` as Optuna can store it.
-    A string that would be taken for a literal is stored with its quotes.
+    """`element` as Optuna can store it. A string that would be taken for a literal is stored with
+    its quotes.
     """
     if isinstance(element, QuotedString):
         element = element.text
@@ -237,8 +237,8 @@ def _is_literal(text: str) -> bool:
 
 
 def _text(name: str, value: Any) -> str:
-    """`value` as Hydra's grammar writes it;
-    raises `UsageError` with the parameter's name if that is impossible.
+    """`value` as Hydra's grammar writes it; raises `UsageError` with the parameter's name if that
+    is impossible.
     """
     if value is None:
         return "null"
@@ -267,8 +267,8 @@ def _key(key: Any) -> str:
 
 
 def distributions_of_study(trials: Iterable["FrozenTrial"]) -> dict[str, "BaseDistribution"]:
-    """The searched parameters in order of appearance;
-    a range that changed covers all its versions.
+    """The searched parameters in order of appearance; a range that changed covers all its
+    versions.
     """
     result: dict[str, Any] = {}
     for trial in trials:
@@ -283,8 +283,8 @@ def distributions_of_study(trials: Iterable["FrozenTrial"]) -> dict[str, "BaseDi
 
 
 def describe_parameter(name: str, distribution: Any) -> dict[str, Any]:
-    """The parameter `name` with a distribution of Optuna:
-    `kind` (`float`, `int` or `categorical`) and range.
+    """The parameter `name` with a distribution of Optuna: `kind` (`float`, `int` or `categorical`)
+    and range.
     """
     if hasattr(distribution, "choices"):
         return {

@@ -56,8 +56,8 @@ Result = TypeVar("Result")
 
 
 def kind_of(address: str) -> tuple[str, str]:
-    """The kind of `address`, such as `sqlite` or `journal`,
-    and the text behind `://`; the kind of a path is empty.
+    """The kind of `address`, such as `sqlite` or `journal`, and the text behind `://`; the kind of
+    a path is empty.
     """
     scheme, there, rest = address.partition("://")
     return (scheme.lower().split("+")[0], rest) if there else ("", address)
@@ -253,8 +253,8 @@ def _open_database(address: str, kind: str, retry: Retry) -> RetryingStorage:
 
 
 def _made(url: str, settings: dict[str, Any]) -> RDBStorage:
-    """The storage. Processes that open a new database
-    together collide over its tables, and try again.
+    """The storage. Processes that open a new database together collide over its tables, and try
+    again.
     """
     from sqlalchemy.exc import DBAPIError
 

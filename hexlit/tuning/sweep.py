@@ -126,8 +126,8 @@ class SweepSession:
         return self._verdict()
 
     def _opened(self) -> Study:
-        """The study; a new one is made after `sweep.json`,
-        so that a sweep killed between them can be resumed.
+        """The study; a new one is made after `sweep.json`, so that a sweep killed between them can
+        be resumed.
         """
         if not self._before:
             self._save(finished=None)
@@ -244,8 +244,8 @@ class SweepSession:
         return failed > self._plan.settings.max_failure_rate * max(len(done), _FEWEST_JUDGED)
 
     def _settle(self, trial: Trial, attempt: Attempt) -> str:
-        """Report to the study how `trial` ended,
-        unless the trial has done so; returns the outcome as one line.
+        """Report to the study how `trial` ended, unless the trial has done so; returns the outcome
+        as one line.
         """
         known = shared_trials.record_of(self._study, trial)
         if known.state == TrialState.RUNNING:

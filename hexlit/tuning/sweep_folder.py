@@ -25,8 +25,8 @@ class SweepFacts:
     monitor: str | None = None
     """The metric of the intermediate values."""
     comparable: str | None = None
-    """The loss that all trials weigh alike,
-    without the name of the data, such as `comparable_loss`.
+    """The loss that all trials weigh alike, without the name of the data, such as
+    `comparable_loss`.
     """
     n_trials: int | None = None
     n_jobs: int | None = None

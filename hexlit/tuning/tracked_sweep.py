@@ -1,5 +1,5 @@
-"""A sweep as one run on Weights & Biases,
-in the group of its trials: a row per trial, and the results.
+"""A sweep as one run on Weights & Biases, in the group of its trials: a row per trial, and the
+results.
 """
 
 from collections.abc import Mapping
@@ -62,8 +62,8 @@ def track_sweep(
 
 
 def log_trials(run: TrackedRun, document: Mapping[str, Any]) -> None:
-    """Log a row per trial in the order of their ends,
-    with the best value until then, and a table of all trials.
+    """Log a row per trial in the order of their ends, with the best value until then, and a table
+    of all trials.
     """
     run.define_axes([TRIAL, "sweep/seconds"], default=TRIAL)
     better = max if document["objectives"][0]["direction"] == "maximize" else min

@@ -1,6 +1,4 @@
-"""The trial of this process, if there is one:
-it reports its values and its end to the study.
-"""
+"""The trial of this process, if there is one: it reports its values and its end to the study."""
 
 import contextlib
 import json
@@ -45,8 +43,8 @@ class TrialTicket:
     sweep_id: str
     """Identifies the sweep among others with the same folder's name."""
     storage_timeout: float = 0.0
-    """Seconds that the trial waits for a database that does not answer:
-    longer than its sweep does.
+    """Seconds that the trial waits for a database that does not answer: longer than its sweep
+    does.
     """
 
     def encoded(self) -> str:

@@ -29,8 +29,8 @@ class WebSettings(Settings):
     open: bool = True
     """Whether to open the page in the browser."""
     names: list[str] = field(default_factory=list)
-    """Further names of the server,
-    such as that of this computer in its network; browsers may use them.
+    """Further names of the server, such as that of this computer in its network; browsers may use
+    them.
     """
     browsers: int = number(16, "[1, 1000000]")
     """Most pages at a time."""
@@ -51,8 +51,8 @@ class WebSettings(Settings):
     solver_seconds: float = number(30.0, "[0.01, 3600]", unit="seconds")
     """Longest time of the exact solver for one answer, in seconds."""
     search: SearchConfig = field(default_factory=lambda: SearchConfig(simulations=64))
-    """Search of the players; its `simulations` are those of a move,
-    unless the page asks for others.
+    """Search of the players; its `simulations` are those of a move, unless the page asks for
+    others.
     """
 
     def __post_init__(self) -> None:
@@ -73,8 +73,8 @@ class PlayConfig(WebSettings):
     `hexlit:small`. Null: the packaged network that fits the board.
     """
     level: int | None = number(None, f"[1, {len(LEVELS)}]")
-    """Level of the first player on offer, from 1,
-    for beginners, on. Null: the network as strong as it is.
+    """Level of the first player on offer, from 1, for beginners, on. Null: the network as strong as
+    it is.
     """
     players: list[Any] = field(default_factory=list)
     """Further players, in the notation of `hexlit match`."""

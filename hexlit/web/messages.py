@@ -235,8 +235,8 @@ def state_of(board: GameBoard) -> dict[str, Any]:
 
 
 def winning_chain(board: GameBoard) -> list[int]:
-    """A shortest chain of the winner's stones from edge to edge,
-    in its order; none before the end of the game.
+    """A shortest chain of the winner's stones from edge to edge, in its order; none before the end
+    of the game.
     """
     if not board.winner:
         return []

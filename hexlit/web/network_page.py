@@ -31,8 +31,8 @@ LEVELS = [
     {"name": f"level-{number}", "simulations": 0, "temperature": 0.0} | level
     for number, level in enumerate(player_spec.LEVELS, 1)
 ]
-"""Players on offer: simulations for a move,
-0 for the policy alone, whose moves are drawn at the temperature.
+"""Players on offer: simulations for a move, 0 for the policy alone, whose moves are drawn at the
+temperature.
 """
 USUAL_LEVEL = 7
 """Index of the level that plays first."""

@@ -99,8 +99,8 @@ def one_file(
 
 
 def as_script(content: Any) -> str:
-    """JSON that may stand inside `<script>`:
-    no text in it can end the script or begin a comment.
+    """JSON that may stand inside `<script>`: no text in it can end the script or begin a
+    comment.
     """
     text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -38,16 +38,16 @@ class Offer:
     title: str
     """Description for people, in a few words."""
     judge: Callable[[int], Judge] | None = None
-    """Rows of the board -> the player's judge;
-    called once per board. Only players with a judge can study.
+    """Rows of the board -> the player's judge; called once per board. Only players with a judge can
+    study.
     """
     one_game: Callable[[int], Player] | None = None
     """Rows of the board -> the player, if there is no judge."""
     foreign: bool = False
     """Whether it is a program of its own, which can be ended while it thinks."""
     beside: bool = False
-    """Whether it moves without the lock.
-    Its kernels need no thread of others, and release the GIL.
+    """Whether it moves without the lock. Its kernels need no thread of others, and release the
+    GIL.
     """
     search: SearchConfig | None = None
     """Search of a player with a judge; None: the common settings."""
@@ -73,8 +73,8 @@ class Roster:
         return self.offers[name]
 
     def judge(self, name: str, size: int) -> Judge:
-        """The judge of the player `name` on boards of `size` rows;
-        raises `UsageError` where it has none.
+        """The judge of the player `name` on boards of `size` rows; raises `UsageError` where it has
+        none.
         """
         if self.offer(name).judge is None:
             able = ", ".join(
@@ -93,8 +93,8 @@ class Roster:
 
 
 class BrowserPlayers:
-    """The players of one browser, with their trees;
-    its own thread calls them, with the lock or beside it.
+    """The players of one browser, with their trees; its own thread calls them, with the lock or
+    beside it.
     """
 
     def __init__(self, roster: Roster, tree_bytes: int) -> None:
@@ -107,14 +107,14 @@ class BrowserPlayers:
         self._players: dict[str, tuple[tuple[int, bool], Player]] = {}
 
     def offer(self, name: str) -> Offer:
-        """The player `name` as it is on offer;
-        raises `UsageError` where there is none of that name.
+        """The player `name` as it is on offer; raises `UsageError` where there is none of that
+        name.
         """
         return self._roster.offer(name)
 
     def knows_swap(self, name: str, size: int) -> bool:
-        """Whether the player `name`, who searches,
-        was trained with the swap rule for boards of `size` rows.
+        """Whether the player `name`, who searches, was trained with the swap rule for boards of
+        `size` rows.
         """
         return self._roster.judge(name, size).knows_swap
 
@@ -132,8 +132,8 @@ class BrowserPlayers:
         return Thinker(search, make_evaluator, knows_swap=knows_swap, tree_bytes=self._tree_bytes)
 
     def player(self, name: str, size: int, *, swap: bool) -> Player:
-        """The player `name`, who has no tree,
-        in a game on a board of `size` rows; may raise `Forfeit`.
+        """The player `name`, who has no tree, in a game on a board of `size` rows; may raise
+        `Forfeit`.
         """
         made = self._roster.offer(name).one_game
         assert made is not None, f"{name} has a judge"
@@ -194,8 +194,8 @@ class FairLock:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Give the lock back for work that need not block others,
-        and wait for it at the end; for the holder.
+        """Give the lock back for work that need not block others, and wait for it at the end; for
+        the holder.
         """
         self._give()
         try:
@@ -257,8 +257,8 @@ class JobQueue:
         self._last.cancel()
 
     def close(self, timeout: float | None = None) -> None:
-        """Stop for good, and wait for the end of the work,
-        at most `timeout` seconds; no work comes after.
+        """Stop for good, and wait for the end of the work, at most `timeout` seconds; no work comes
+        after.
         """
         self.stop()
         wait([self._last], timeout)

@@ -25,8 +25,8 @@ SECONDS_TO_LEAVE = 3
 
 
 def listen(settings: WebSettings) -> socket.socket:
-    """A socket on the address and port of the settings;
-    raises `UsageError` where there can be none.
+    """A socket on the address and port of the settings; raises `UsageError` where there can be
+    none.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     result = socket.socket(family, socket.SOCK_STREAM)
@@ -94,8 +94,8 @@ HEADERS = {
 OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
 EVERYWHERE = ("0.0.0.0", "[::]")
 MOST_WAITING = 64
-"""Most pending answers of a slow browser;
-beyond it no requests are read, and reports of a study are dropped.
+"""Most pending answers of a slow browser; beyond it no requests are read, and reports of a study
+are dropped.
 """
 SECONDS_TO_DRAIN = 0.05
 """Seconds between two checks whether it has taken some."""
@@ -105,8 +105,8 @@ TRY_LATER, FOREIGN = 1013, 1008
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
-    """Leave a line of a text that is no UTF-8:
-    the server has closed that connection, and goes on.
+    """Leave a line of a text that is no UTF-8: the server has closed that connection, and goes
+    on.
     """
     if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
         record.exc_info = None

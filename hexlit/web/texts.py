@@ -26,8 +26,8 @@ LARGEST_BOARD = 19
 
 
 def game_of(request: Read) -> dict[str, Any]:
-    """The first game of a text, see `hexlit.web.messages`;
-    raises `UsageError` where there is none.
+    """The first game of a text, see `hexlit.web.messages`; raises `UsageError` where there is
+    none.
     """
     text = request.text.strip("\ufeff \t\r\n")
     if not text:
@@ -65,8 +65,8 @@ def game_of(request: Read) -> dict[str, Any]:
 
 
 def text_of(request: Write, board: GameBoard) -> dict[str, Any]:
-    """The game on `board` as text, see `hexlit.web.messages`;
-    raises `UsageError` where the format cannot say it.
+    """The game on `board` as text, see `hexlit.web.messages`; raises `UsageError` where the format
+    cannot say it.
     """
     if request.format not in FORMATS:
         raise UsageError(

@@ -53,8 +53,8 @@ class Thinking:
     def __init__(
         self, players: BrowserPlayers, lock: FairLock, verdicts: "Verdicts", settings: WebSettings
     ) -> None:
-        """`players` are those of the browser;
-        all browsers have one `lock`, and one solver for `verdicts`.
+        """`players` are those of the browser; all browsers have one `lock`, and one solver for
+        `verdicts`.
         """
         self._players = players
         self._lock = lock
@@ -84,8 +84,8 @@ class Thinking:
             )
 
     def _thinker(self, name: str, board: GameBoard) -> Thinker:
-        """The player `name`, who searches;
-        one that never learned to swap thinks about moves without it.
+        """The player `name`, who searches; one that never learned to swap thinks about moves
+        without it.
         """
         return self._players.thinker(
             name, board.size, swap=board.swap and self._players.knows_swap(name, board.size)
@@ -142,8 +142,8 @@ class Thinking:
 
     @contextmanager
     def _alone(self, name: str, stopped: Until) -> Iterator[None]:
-        """A player that runs beside others gives the lock back;
-        a foreign one also ends when `stopped` says so.
+        """A player that runs beside others gives the lock back; a foreign one also ends when
+        `stopped` says so.
         """
         offer = self._players.offer(name)
         if not offer.beside:
@@ -157,8 +157,8 @@ class Thinking:
             yield
 
     def _study(self, request: messages.Series, board: GameBoard, until: Until) -> Iterator[Answer]:
-        """The reports of a search that grows.
-        A player that never learned to swap is told of the rule from outside.
+        """The reports of a search that grows. A player that never learned to swap is told of the
+        rule from outside.
         """
         check_undecided(board)
         thinker = self._thinker(request.player, board)
@@ -213,8 +213,8 @@ class Thinking:
 
 
 def _fair_openings(thinker: Thinker, size: int, until: Until) -> Answer:
-    """The study of the empty board under the swap rule:
-    the fairer a first stone, the better, as it may be swapped.
+    """The study of the empty board under the swap rule: the fairer a first stone, the better, as it
+    may be swapped.
     """
     values, _ = opening_values(thinker, size, until)
     policy, _ = thinker.look(GameBoard(size).cells, BLACK)
@@ -230,8 +230,8 @@ def _fair_openings(thinker: Thinker, size: int, until: Until) -> Answer:
 
 
 def _with_swap(report: Answer) -> Answer:
-    """The report with the swap among the candidates:
-    it turns the sign of the value of all other moves.
+    """The report with the swap among the candidates: it turns the sign of the value of all other
+    moves.
     """
     value, candidates = report["value"], report["candidates"]
     visits = max((one["visits"] for one in candidates), default=0)
@@ -255,8 +255,8 @@ def played(board: GameBoard, move: int) -> Answer:
 
 
 def _found(thinker: Thinker, size: int) -> Answer:
-    """The findings of the tree for the position:
-    visits, candidates, and the line that is expected.
+    """The findings of the tree for the position: visits, candidates, and the line that is
+    expected.
     """
     search = thinker.search
     candidates = search.candidates()
@@ -297,8 +297,8 @@ _LOOK = 0.05
 
 
 class Verdicts:
-    """One solver for all browsers, of the size that was asked for last;
-    it solves one position after another.
+    """One solver for all browsers, of the size that was asked for last; it solves one position
+    after another.
     """
 
     def __init__(self, seconds: float) -> None:

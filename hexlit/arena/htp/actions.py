@@ -52,8 +52,8 @@ def parse_colour(text: str) -> int:
 
 
 def parse_move(text: str, size: int) -> int | None:
-    """The cell of a move, `size * size` for swap-pieces,
-    None to resign; upper or lower case. Raises `UsageError`.
+    """The cell of a move, `size * size` for swap-pieces, None to resign; upper or lower case.
+    Raises `UsageError`.
     """
     return None if text.lower() == RESIGN else parse_cell(text, size)
 
@@ -104,8 +104,8 @@ def play(session: HtpSession, colour_text: str, move_text: str) -> None:
 
 
 def genmove(session: HtpSession, colour_text: str) -> str:
-    """Choose a move and play it. A resignation is not played:
-    a graphical program would not undo it.
+    """Choose a move and play it. A resignation is not played: a graphical program would not undo
+    it.
     """
     colour = parse_colour(colour_text)
     if session.position.winner:
@@ -327,8 +327,8 @@ def analyze(session: HtpSession, colour: str) -> str:
 
 
 def report(session: HtpSession) -> str:
-    """A block of the live analysis with its blank line:
-    the moves, the most visited first, as KataGo writes them.
+    """A block of the live analysis with its blank line: the moves, the most visited first, as
+    KataGo writes them.
     """
     infos = []
     for order, candidate in enumerate(session.thinker.search.candidates()):

@@ -39,8 +39,8 @@ class Request:
 
 
 def decode(line: bytes) -> str:
-    """A line as text: control characters other than the tab are dropped,
-    invalid UTF-8 is replaced.
+    """A line as text: control characters other than the tab are dropped, invalid UTF-8 is
+    replaced.
     """
     return _CONTROL.sub("", line.decode("utf-8", errors="replace"))
 
@@ -67,8 +67,8 @@ def parse_request(text: str) -> Request | None:
 
 
 def format_reply(request: Request, text: str, *, success: bool) -> str:
-    """The answer to `request`, ended by its one blank line;
-    blank lines within `text` are dropped.
+    """The answer to `request`, ended by its one blank line; blank lines within `text` are
+    dropped.
     """
     first, *others = text.split("\n")
     lines = [first.rstrip()]
@@ -116,8 +116,8 @@ class Incoming:
         return self._interrupted >= number
 
     def followed(self, number: int) -> bool:
-        """Whether another command has arrived after command `number`,
-        an interrupt, or the end of the input.
+        """Whether another command has arrived after command `number`, an interrupt, or the end of
+        the input.
         """
         return self._ended or self._arrived > number or self.interrupted(number)
 
@@ -165,8 +165,8 @@ def _lines(source: int) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def private_output() -> Iterator[BinaryIO]:
-    """Standard output for the protocol alone;
-    all other output there goes to standard error meanwhile.
+    """Standard output for the protocol alone; all other output there goes to standard error
+    meanwhile.
     """
     original = os.dup(1)
     os.dup2(2, 1)
@@ -266,8 +266,8 @@ COMMANDS: dict[str, Command] = {
 
 
 def known_answer(request: Request) -> str | None:
-    """The answer to a question about the program itself;
-    None where it takes a session, or is an error.
+    """The answer to a question about the program itself; None where it takes a session, or is an
+    error.
     """
     command = COMMANDS.get(request.name)
     if command is None or isinstance(command.run, str) or request.name == QUIT:

@@ -94,15 +94,15 @@ class HtpSession:
     allow_swap: bool | None = None
     """Whether White may swap; None takes the rule of the thinker."""
     executor: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "htp-worker"))
-    """Has one thread: networks,
-    captured graphs and compiled operators are used in the one that made them.
+    """Has one thread: networks, captured graphs and compiled operators are used in the one that
+    made them.
     """
     clocks: dict[int, PlayerTime] = field(
         default_factory=lambda: {BLACK: PlayerTime(), WHITE: PlayerTime()}
     )
     game_time: PlayerTime | None = None
-    """Time of each player when a game starts;
-    None if it was never set: then the clocks are not reset.
+    """Time of each player when a game starts; None if it was never set: then the clocks are not
+    reset.
     """
     interrupted: Until = lambda: False
     """Whether the other side has asked to stop the thinking of the present command."""
@@ -173,8 +173,8 @@ class HtpSession:
         self.submit(self._prepare_early)
 
     def in_thought(self, action: Callable[[], str | None]) -> str | None:
-        """Carry out `action` in the worker's thread with a thinker that is ready;
-        returns its answer.
+        """Carry out `action` in the worker's thread with a thinker that is ready; returns its
+        answer.
         """
         size = self.size
         swap = self.swap
@@ -192,8 +192,8 @@ class HtpSession:
         self.clocks = {colour: replace(game_time) for colour in (BLACK, WHITE)}
 
     def think(self, colour: int) -> Thought:
-        """Choose a move of `colour`: all simulations,
-        or as many as the time allows; at a level, as it plays.
+        """Choose a move of `colour`: all simulations, or as many as the time allows; at a level, as
+        it plays.
         """
         level = LEVELS[self.level - 1] if self.level else {}
         if "temperature" in level:
@@ -224,8 +224,8 @@ class HtpSession:
         return Thought(int(moves[0]), value)
 
     def _proved(self, colour: int, until: Until) -> Thought | None:
-        """A winning move, if the solver finds one in time.
-        With the swap rule it solves no empty board.
+        """A winning move, if the solver finds one in time. With the swap rule it solves no empty
+        board.
         """
         position = self.position
         if self.swap and position.stones == 0:

@@ -172,8 +172,8 @@ def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.u
 def _distances(
     stones: np.uint64, empty: np.uint64, edge: np.uint64, side: int, o: Ordering
 ) -> None:
-    """The number of moves of `stones` away from it, bridging, that link each cell to `edge`, one side
-    of the board.
+    """The number of moves of `stones` away from it, bridging, that link each cell to `edge`, one
+    side of the board.
     """
     for cell in range(_CELLS):
         o.distance[side, cell] = _FAR

@@ -1,5 +1,5 @@
-"""Evaluation and training on a CPU by Winograd's convolutions,
-in float32; this part imports no kernel.
+"""Evaluation and training on a CPU by Winograd's convolutions, in float32; this part imports no
+kernel.
 """
 
 from hexlit.nets.config import obstacle_for_plain_parts

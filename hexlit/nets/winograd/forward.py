@@ -1,5 +1,5 @@
-"""The network on a CPU by Winograd's convolutions in float32:
-fewer products than a plain convolution.
+"""The network on a CPU by Winograd's convolutions in float32: fewer products than a plain
+convolution.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -76,8 +76,8 @@ class Part:
         return Map(self.memory(name, self.positions * side**2 * row), side, row)
 
     def memory(self, name: str, count: int) -> Floats:
-        """`count` floats, zeros at first, that begin at a line of the cache;
-        they move only when more are asked for.
+        """`count` floats, zeros at first, that begin at a line of the cache; they move only when
+        more are asked for.
         """
         if name not in self._memory or self._memory[name].size < count:
             self._memory[name] = torch.zeros(count).numpy()
@@ -93,8 +93,8 @@ class Part:
         adds: bool = False,
         bias: Map | None = None,
     ) -> Step:
-        """`out = relu(layer(source))`, with `adds` plus `out`;
-        `bias`, one per position, replaces that of the layer.
+        """`out = relu(layer(source))`, with `adds` plus `out`; `bias`, one per position, replaces
+        that of the layer.
         """
         parts, border = parts_of(layer.tile), KERNEL // 2 if layer.tile > 1 else 0
         return partial(
@@ -160,8 +160,8 @@ class WinogradBlock(NamedTuple):
 
 
 NEAR_FLOATS = 2**18
-"""Size of a map that stays in a near cache until the next layer reads it;
-more positions go in several groups.
+"""Size of a map that stays in a near cache until the next layer reads it; more positions go in
+several groups.
 """
 
 
@@ -238,8 +238,8 @@ class WinogradForward:
         self.evaluators: dict[tuple[int, int], Evaluate] = {}
 
     def _evaluator(self, first: int, positions: int) -> Evaluate:
-        """The evaluator of the thread whose slice begins at `first`;
-        it keeps its maps when the weights change.
+        """The evaluator of the thread whose slice begins at `first`; it keeps its maps when the
+        weights change.
         """
         key = first, positions
         if key not in self.evaluators:

@@ -38,8 +38,8 @@ MOST_TILES = 2 * SUMS
 
 
 class Layer(NamedTuple):
-    """A convolution, or a linear layer seen as one on a single cell,
-    with its weights transformed and packed.
+    """A convolution, or a linear layer seen as one on a single cell, with its weights transformed
+    and packed.
     """
 
     tile: int
@@ -67,8 +67,8 @@ def stretched(x: Tensor, unit: int) -> Tensor:
 
 
 def panels(weight: Tensor, tile: int, columns: int, out: Tensor | None = None) -> Tensor:
-    """`[O, I, k, k]`, transformed in its own dtype →
-    `[t*t, O / width, I, width]` with O padded, as `[t*t, ...]`.
+    """`[O, I, k, k]`, transformed in its own dtype → `[t*t, O / width, I, width]` with O padded, as
+    `[t*t, ...]`.
     """
     width = columns * LANES
     if len(weight) % width:
@@ -109,16 +109,16 @@ Places = NDArray[np.int64]
 
 
 def parts_of(tile: int) -> int:
-    """Products t*t of a tile for each pair of channels;
-    tiles of side 1 serve kernels of one cell.
+    """Products t*t of a tile for each pair of channels; tiles of side 1 serve kernels of one
+    cell.
     """
     return (tile + KERNEL - 1) ** 2 if tile > 1 else 1
 
 
 @cache
 def cells_of(side: int, tile: int, row: int, border: int) -> Places:
-    """Start of the cells of each tile with `border` around it,
-    tile by tile, negative beyond the edge of the board.
+    """Start of the cells of each tile with `border` around it, tile by tile, negative beyond the
+    edge of the board.
     """
     result = []
     across, width = tiles_across(side, tile), tile + 2 * border
@@ -276,8 +276,8 @@ def spread_planes(planes: NDArray[np.int8], out: Floats, out_step: int, row: int
 def pool(
     source: Floats, step: int, row: int, cells: int, channels: int, out: Floats, out_step: int
 ) -> None:
-    """Mean and maximum of the first `channels` over the board,
-    concatenated: `[P, 2 * channels]`, `out_step` apart.
+    """Mean and maximum of the first `channels` over the board, concatenated: `[P, 2 * channels]`,
+    `out_step` apart.
     """
     for position in range(out.size // out_step):
         mean, start = position * out_step, position * step
@@ -296,8 +296,8 @@ def pool(
 
 @kernel
 def add_gated(found: Floats, gates: Floats, bias: Floats, row: int, total: Floats) -> None:
-    """`total = relu(total + found * sigmoid(gates) + bias)`,
-    of maps and of `[P, row]`; `gates` is overwritten.
+    """`total = relu(total + found * sigmoid(gates) + bias)`, of maps and of `[P, row]`; `gates` is
+    overwritten.
     """
     cells = total.size // gates.size
     for gate in range(0, gates.size, row):

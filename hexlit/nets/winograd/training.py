@@ -1,5 +1,5 @@
-"""Training on a CPU by Winograd's convolutions in float32:
-values and gradients of convolutions of 3x3 cells.
+"""Training on a CPU by Winograd's convolutions in float32: values and gradients of convolutions of
+3x3 cells.
 """
 
 from collections.abc import Callable
@@ -137,8 +137,8 @@ def _convolved(x: Tensor, weight: Tensor, tile: int) -> Tensor:
 
 
 def _weight_gradient(x: Tensor, gradient: Tensor, tile: int) -> Tensor:
-    """`[B, n, n, I]` and the gradient of the result,
-    `[B, n, n, O]` → `[O, I, 3, 3]`, I and O whole vectors.
+    """`[B, n, n, I]` and the gradient of the result, `[B, n, n, O]` → `[O, I, 3, 3]`, I and O whole
+    vectors.
     """
     parts, depth, channels = parts_of(tile), x.shape[3], gradient.shape[3]
     add = weight_products(tile, columns_of([channels]))
@@ -160,15 +160,15 @@ def _weight_gradient(x: Tensor, gradient: Tensor, tile: int) -> Tensor:
 
 
 BLOCK = 32
-"""Tiles whose products are added to the gradient of the weights at a time:
-what they need stays in a core's cache.
+"""Tiles whose products are added to the gradient of the weights at a time: what they need stays in
+a core's cache.
 """
 
 
 @cache
 def weight_products(tile: int, columns: int) -> Callable[..., None]:
-    """The kernel of the gradient of weights by tiles of side `tile`,
-    with products `columns` vectors wide.
+    """The kernel of the gradient of weights by tiles of side `tile`, with products `columns`
+    vectors wide.
     """
     parts, outputs, width = parts_of(tile), tile * tile, columns * LANES
     rows = min(LANES, 1 << ((SUMS // columns).bit_length() - 1))

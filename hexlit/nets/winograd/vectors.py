@@ -56,8 +56,8 @@ class Transforms(NamedTuple):
 
 @cache
 def transforms(tile: int) -> Transforms:
-    """The matrices by Toom and Cook's scheme for tiles of side `tile`;
-    those of side 1 serve kernels of one cell.
+    """The matrices by Toom and Cook's scheme for tiles of side `tile`; those of side 1 serve
+    kernels of one cell.
     """
     if tile == 1:
         one = ((Fraction(1),),)
@@ -110,8 +110,8 @@ LANES = 16 if "+avx512f" in FEATURES else 8 if "+avx" in FEATURES else 4
 
 
 def has_many_registers(features: set[str], machine: str) -> bool:
-    """Whether the processor has 32 vector registers.
-    LLVM names no feature of Apple's arm64 processors.
+    """Whether the processor has 32 vector registers. LLVM names no feature of Apple's arm64
+    processors.
     """
     return "+avx512f" in features or machine.lower() in ("arm64", "aarch64")
 
@@ -129,8 +129,8 @@ FLOAT_BYTES = 4
 
 
 class Writer:
-    """Writes instructions on vectors and on the arguments of an intrinsic,
-    whose `values` are those of LLVM.
+    """Writes instructions on vectors and on the arguments of an intrinsic, whose `values` are those
+    of LLVM.
     """
 
     def __init__(self, context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> None:
@@ -147,8 +147,8 @@ class Writer:
         return self.builder.gep(self.data[array], [reduce(self.builder.add, offsets)])
 
     def cell(self, array: int, start: Any, cells: int, place: Any, outside: Any) -> Any:
-        """A vector of `array`: at `start` plus element `place` of `cells`,
-        or `outside` if that is negative.
+        """A vector of `array`: at `start` plus element `place` of `cells`, or `outside` if that is
+        negative.
         """
         offset = self.builder.load(self.at(cells, place))
         address = self.builder.bitcast(self.at(array, start, offset), VECTOR.as_pointer())
@@ -210,8 +210,8 @@ class Writer:
         return total
 
     def multiply(self, rows: Rows, values: Sequence[Any]) -> list[Any]:
-        """A matrix times a column of vectors;
-        rows of opposite points share half their sum and difference.
+        """A matrix times a column of vectors; rows of opposite points share half their sum and
+        difference.
         """
         result: list[Any] = []
         while len(result) < len(rows):
@@ -232,8 +232,8 @@ def _terms(*rows: Sequence[Fraction]) -> int:
 
 
 def _shared_columns(rows: Rows) -> tuple[Rows, Rows]:
-    """`rows` as a product:
-    sums and differences of the columns of opposite points first, then the rest.
+    """`rows` as a product: sums and differences of the columns of opposite points first, then the
+    rest.
     """
     columns, units = np.array(rows, object).T, np.eye(len(rows[0]), dtype=object)
     first: list[Any] = []
