@@ -72,10 +72,14 @@ class Interval:
         low, high = (part.strip() for part in self.text[1:-1].split(","))
         lower = f"{low} or more" if self.text[0] == "[" else f"above {low}"
         upper = f"up to {high}" if self.text[-1] == "]" else f"below {high}"
-        both = (
-            f"from {low} to {high}" if self.text[0] + self.text[-1] == "[]" else f"{lower}, {upper}"
-        )
-        words = both if high != "inf" else "finite" if low == "-inf" else lower
+        if low == "-inf" and high == "inf":
+            words = "finite"
+        elif high == "inf":
+            words = lower
+        elif self.text[0] + self.text[-1] == "[]":
+            words = f"from {low} to {high}"
+        else:
+            words = f"{lower}, {upper}"
         return f"{words} ({self.unit})" if self.unit else words
 
 

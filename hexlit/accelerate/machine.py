@@ -133,8 +133,10 @@ class ProcessTree:
         device_bytes, utilisation, unread = self.nvml.usage(
             {process.pid for process in self._known}
         )
-        if device_bytes is None and (device_bytes := self._own_device_bytes()) is not None:
-            del unread["device_bytes"]
+        if device_bytes is None:
+            device_bytes = self._own_device_bytes()
+            if device_bytes is not None:
+                del unread["device_bytes"]
         return ResourceSample(
             seconds=now - self.began,
             processes=len(self._known),
@@ -254,11 +256,11 @@ class ResourceSampler:
         figures: dict[str, Any] = {"seconds": 0.0, "processes": 0}
         reasons: dict[str, str] = {}
         for name in COLUMNS[:-1]:
-            values = [value for sample in chosen if (value := getattr(sample, name)) is not None]
+            column = [getattr(sample, name) for sample in chosen]
+            values = [value for value in column if value is not None]
             if values:
-                figures[name] = (
-                    fmean(values) if name in ("cpu_percent", "device_utilisation") else max(values)
-                )
+                is_share = name in ("cpu_percent", "device_utilisation")
+                figures[name] = fmean(values) if is_share else max(values)
             elif name not in figures:
                 why = [sample.reasons[name] for sample in chosen if name in sample.reasons]
                 figures[name], reasons[name] = (
@@ -378,7 +380,8 @@ def write_process_file(folder: Path) -> None:
 
 def remove_process_file(folder: Path) -> None:
     """Remove the file; one that names another process stays."""
-    if (process := read_process_file(folder)) and process.pid == os.getpid():
+    process = read_process_file(folder)
+    if process is not None and process.pid == os.getpid():
         (folder / PROCESS_FILE).unlink(missing_ok=True)
 
 
@@ -399,12 +402,9 @@ def newest_live_run(runs: Path) -> tuple[Path, RunProcess] | None:
     A run is two or three folders down: `NAME/DATE_TIME_ID`, or `NAME/DATE_TIME_ID/NUMBER` in a
     sweep.
     """
-    folders = [
-        path.parent for depth in ("*/*", "*/*/*") for path in runs.glob(f"{depth}/{PROCESS_FILE}")
-    ]
-    live = [
-        (folder, one)
-        for folder in folders
-        if (one := read_process_file(folder)) is not None and one.alive
-    ]
+    live = []
+    for file in (*runs.glob(f"*/*/{PROCESS_FILE}"), *runs.glob(f"*/*/*/{PROCESS_FILE}")):
+        process = read_process_file(file.parent)
+        if process is not None and process.alive:
+            live.append((file.parent, process))
     return max(live, key=lambda run: run[1].create_time, default=None)

@@ -247,10 +247,9 @@ class Match:
         """Wins of the player of a row against that of a column; empty where they did not meet."""
         with own_values(self.folder, MATCH):
             cells = self.document["cross"]
-            wins = {
-                name: {other: cell["wins"] for other, cell in row.items()}
-                for name, row in cells.items()
-            }
+            wins = {}
+            for name, row in cells.items():
+                wins[name] = {other: cell["wins"] for other, cell in row.items()}
         return (
             pandas_here()
             .DataFrame(wins)
@@ -371,4 +370,6 @@ def load(where: str | Path) -> Run | Sweep | Match | Model:
         folder = path.resolve().parent.parent
         return Run(folder, path) if (folder / ".hydra").is_dir() else Model(path)
     kind = kind_of(path)
-    return Match(path) if kind == MATCH else Sweep(path) if kind == SWEEP else Run(path)
+    if kind == MATCH:
+        return Match(path)
+    return Sweep(path) if kind == SWEEP else Run(path)

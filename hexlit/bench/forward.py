@@ -4,6 +4,7 @@ import timeit
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from statistics import median
 from typing import NamedTuple
 
@@ -49,16 +50,12 @@ def ways_of(device: torch.device) -> list[Way]:
     """Every backend of `device`, in float32 and in the faster format there."""
     plain, half, fast = torch.float32, torch.float16, torch.bfloat16
     if device.type == "cpu":
-        return [
-            Way(backend, dtype)
-            for dtype in (plain, fast)
-            for backend in ("eager", "compile", "fused", "winograd")
-        ]
+        backends = ("eager", "compile", "fused", "winograd")
+        return [Way(backend, dtype) for dtype, backend in product((plain, fast), backends)]
     if device.type == "cuda":
         fast = fast if cuda_has_bf16(device) else half
-        return [Way(name, dtype) for name in ("eager", "graph") for dtype in (plain, fast)] + [
-            Way("compile", fast)
-        ]
+        ways = [Way(name, dtype) for name, dtype in product(("eager", "graph"), (plain, fast))]
+        return [*ways, Way("compile", fast)]
     return [Way("eager", dtype) for dtype in (plain, half, fast)]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from itertools import chain, product
 from statistics import fmean, median, pstdev
 from typing import Any
 
@@ -134,11 +135,8 @@ def measure_search(subject: Subject) -> Outcome:
     with restored_threads():
         for threads in sorted({1, kernel_threads()}):
             use_threads(threads)
-            lines += [
-                measure(algorithm, count, threads)
-                for algorithm in ALGORITHMS
-                for count in (32, 200)
-            ]
+            for algorithm, count in product(ALGORITHMS, (32, 200)):
+                lines.append(measure(algorithm, count, threads))
     return Outcome(lines)
 
 
@@ -279,9 +277,8 @@ def sample_games(subject: Subject) -> tuple[float, dict[str, float]]:
     simulations = sum(int(record.simulations.sum()) for record in ended)
     leaves_of_each = leaves / (simulations + int(actor.snapshot()["simulations"].sum()))
     positions = [len(record.policy_plies) for record in ended]
-    arrays = [
-        part for record in ended for part in vars(record).values() if isinstance(part, np.ndarray)
-    ]
+    parts = chain.from_iterable(vars(record).values() for record in ended)
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
     content = {
         "positions_per_game": fmean(positions),
         "positions_per_game_deviation": pstdev(positions),

@@ -84,13 +84,11 @@ def how_ended(code: int | None) -> str:
     """How a process ended: `killed by SIGKILL`, `exit code 2`; empty after a success, and for None
     while it lives.
     """
-    return (
-        f"killed by {signal.Signals(-code).name}"
-        if code and code < 0
-        else f"exit code {code}"
-        if code
-        else ""
-    )
+    if not code:
+        return ""
+    if code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    return f"exit code {code}"
 
 
 def last_line(output: bytes | Path) -> str:

@@ -50,9 +50,8 @@ def outside_block(config: NetConfig) -> nn.Module:
             torch.no_grad(),
             torch.random.fork_rng(devices=[]),
         ):  # in evaluation, which leaves its statistics alone
-            answers = [
-                (x, block.eval()(x)) for x in (torch.zeros(2, config.channels, n, n) for n in TRIED)
-            ]
+            boards = [torch.zeros(2, config.channels, n, n) for n in TRIED]
+            answers = [(x, block.eval()(x)) for x in boards]
         block.train()
     except Exception as error:  # code of another package
         place = traceback.extract_tb(error.__traceback__)[-1]

@@ -1,5 +1,6 @@
 """The promises of every evaluator, and the random positions that show them."""
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -136,16 +137,11 @@ class EvaluatorConformance:
                 )
 
     def _cases(self) -> list[tuple[int, bool, Positions, Evaluator]]:
-        return [
-            (
-                size,
-                swap,
-                random_positions(size, self.batch, size, swap=swap),
-                self.make(size, swap, self.batch),
-            )
-            for size in self.sizes
-            for swap in (False, True)
-        ]
+        cases = []
+        for size, swap in product(self.sizes, (False, True)):
+            positions = random_positions(size, self.batch, size, swap=swap)
+            cases.append((size, swap, positions, self.make(size, swap, self.batch)))
+        return cases
 
 
 Answers = tuple[FloatArray, FloatArray]

@@ -30,10 +30,10 @@ def git_state() -> dict[str, Any] | None:
         return None
     # A wheel may be installed below a repository of the user's, whose commit says nothing about
     # this code.
-    if (
-        _git("ls-files", "--error-unmatch", "__init__.py") is None
-        or (commit := _git("rev-parse", "HEAD")) is None
-    ):
+    if _git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return None
+    commit = _git("rev-parse", "HEAD")
+    if commit is None:
         return None
     return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "--untracked-files=no"))}
 

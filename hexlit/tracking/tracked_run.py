@@ -155,11 +155,12 @@ class TrackedRun:
         if self.media:
             import wandb
 
-            cells = [
-                [wandb.Html(cell) if str(cell).startswith("<svg") else cell for cell in row]
-                for row in rows
-            ]
-            self.log({name: wandb.Table(columns=list(columns), data=cells)}, step)
+            table = wandb.Table(columns=list(columns))
+            for row in rows:
+                pictures = [str(cell).startswith("<svg") for cell in row]
+                pairs = zip(row, pictures, strict=True)
+                table.add_data(*(wandb.Html(cell) if drawn else cell for cell, drawn in pairs))
+            self.log({name: table}, step)
 
     @harmless("artifacts")
     def made(self, files: Files) -> None:

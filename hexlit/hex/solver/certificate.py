@@ -46,8 +46,11 @@ def _is_dead(ring: tuple[int, ...]) -> bool:
     """Whether a cell with these neighbours in order, 1, -1 or 0 (empty), joins nothing, however
     they are filled.
     """
-    ways = product(*((colour,) if colour else (1, -1) for colour in ring))
-    return all(sum(way[i] != way[i - 1] for i in range(6)) <= 2 for way in ways)
+    for way in product(*((colour,) if colour else (1, -1) for colour in ring)):
+        changes = sum(way[i] != way[i - 1] for i in range(6))
+        if changes > 2:
+            return False
+    return True
 
 
 class Certificate:

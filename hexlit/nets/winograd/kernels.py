@@ -4,6 +4,7 @@ A map holds the features of P positions, channels last: `[P, n*n, row]`, flat. A
 padded to whole vectors.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -84,20 +85,15 @@ def panels(weight: Tensor, tile: int, columns: int, out: Tensor | None = None) -
 @cache
 def kernel_matrix(tile: int, dtype: torch.dtype) -> Tensor:
     """The transform of all cells of a kernel, `[t*t, k*k]`; k is 3, and 1 for tiles of side 1."""
-    matrix = torch.tensor(
-        [[float(value) for value in row] for row in transforms(tile).kernel], dtype=torch.float64
-    )
+    rows = [list(map(float, row)) for row in transforms(tile).kernel]
+    matrix = torch.tensor(rows, dtype=torch.float64)
     return torch.kron(matrix, matrix).to(dtype)
 
 
 def columns_of(channels: Sequence[int]) -> int:
     """The widest products that waste nothing on maps of these numbers of channels."""
-    vectors = [padded(count) // LANES for count in channels]
-    return max(
-        width
-        for width in range(1, MOST_COLUMNS + 1)
-        if all(count % width == 0 for count in vectors)
-    )
+    common = math.gcd(*(padded(count) // LANES for count in channels))
+    return max(width for width in range(1, MOST_COLUMNS + 1) if common % width == 0)
 
 
 def padded(count: int) -> int:

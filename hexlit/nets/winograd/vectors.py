@@ -71,10 +71,10 @@ def transforms(tile: int) -> Transforms:
         kernel.append([point**power / scale for power in range(KERNEL)])
     data.append([*map(Fraction, polyfromroots(points))])
     kernel.append([Fraction(0)] * (KERNEL - 1) + [Fraction(1)])
-    result = [
-        [*(point**power for point in points), Fraction(int(power == tile - 1))]
-        for power in range(tile)
-    ]
+    result = []
+    for power in range(tile):
+        powers = [point**power for point in points]
+        result.append([*powers, Fraction(int(power == tile - 1))])
     return Transforms(*(tuple(map(tuple, rows)) for rows in (data, kernel, result)))
 
 
@@ -105,7 +105,11 @@ def tiles_across(size: int, tile: int) -> int:
 FEATURES = set(cpu_target.target_context.codegen().magic_tuple()[2].split(","))
 """Features of the processor that Numba compiles for, such as `+avx2`."""
 
-LANES = 16 if "+avx512f" in FEATURES else 8 if "+avx" in FEATURES else 4
+LANES = 4
+if "+avx" in FEATURES:
+    LANES = 8
+if "+avx512f" in FEATURES:
+    LANES = 16
 """Floats of a vector register."""
 
 
@@ -228,7 +232,7 @@ class Writer:
 
 
 def _terms(*rows: Sequence[Fraction]) -> int:
-    return sum(factor != 0 for row in rows for factor in row)
+    return sum(factor != 0 for factor in chain.from_iterable(rows))
 
 
 def _shared_columns(rows: Rows) -> tuple[Rows, Rows]:
