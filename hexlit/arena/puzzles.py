@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.arena.players import Network
 from hexlit.arena.positions import GameSource, limits_of, play_games, symmetric_key
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.records.game import RecordedGame, RecordedMove
 from hexlit.hex.records.sgf import write_sgf
 from hexlit.hex.solver import ExactSolver, UnsolvedError
@@ -33,7 +33,7 @@ _DRAWN = 0.7  # share of the work
 class Puzzle:
     """A position and its only winning move."""
 
-    cells: NDArray[np.int8]
+    cells: Int8Array
     """Stones, int8 `[size*size]`, with as many moves of each player as in a game."""
     to_move: int
     """+1 Black, -1 White."""

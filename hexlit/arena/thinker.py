@@ -11,10 +11,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.arena.position import may_swap
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.hex.board import GameBoard
 from hexlit.hex.distance import potential_after
 from hexlit.hex.encoding import blank_planes, encode
@@ -31,7 +31,7 @@ MakeEvaluator = Callable[[int, bool, int], Evaluator]
 evaluator.
 """
 
-Cells = NDArray[np.int8]
+Cells = Int8Array
 """Stones of a board, `[size*size]`: +1 black, -1 white, 0 empty."""
 
 Until = Callable[[], bool]
@@ -127,7 +127,7 @@ class Thinker:
         result = self.search.run(simulations, until=until)
         return Thought(int(result.action[0]), float(result.value[0]))
 
-    def look(self, cells: Cells, colour: int) -> tuple[NDArray[np.float32], float]:
+    def look(self, cells: Cells, colour: int) -> tuple[FloatArray, float]:
         """The evaluator's answer without search: policy `[A]` over the board's actions, value for
         `colour`.
         """

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.encoding import encode
 from hexlit.hex.engine import empty_stones, play_sequence
 from hexlit.hex.geometry import BLACK, WHITE, geometry
@@ -41,7 +41,7 @@ class GameBoard:
         return tuple(self._moves)
 
     @property
-    def cells(self) -> NDArray[np.int8]:
+    def cells(self) -> Int8Array:
         """The stones, int8 `[size*size]`: +1 black, -1 white, 0 empty (a copy)."""
         return self._stones.cells[0, :-1].copy()
 
@@ -95,7 +95,7 @@ class GameBoard:
         self._replay()
         return move
 
-    def planes(self) -> NDArray[np.int8]:
+    def planes(self) -> Int8Array:
         """The position in the mover's frame, int8 `[1, planes, size, size]` (see
         `hexlit.hex.encoding`).
         """
@@ -113,7 +113,7 @@ class GameBoard:
         )
 
 
-def board_text(cells: NDArray[np.int8], size: int) -> str:
+def board_text(cells: Int8Array, size: int) -> str:
     """The stones int8 `[size*size]` as text, a rhombus without blank lines: X black, O white, .
     empty.
     """

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import Int8Array, Int16Array
 from hexlit.hex.engine import Stones, empty_stones, find, place_all
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import inline, uncounted_kernel
@@ -33,22 +34,22 @@ _LAST, _NEARER, _QUEUE, _FIRST = range(4)  # rows of `DistanceRoom.scratch`
 class DistanceRoom(NamedTuple):
     """The distances on one board, and scratch space."""
 
-    distance: NDArray[np.int16]
+    distance: Int16Array
     """Two-distance of each empty cell to Black's first and second and White's first and second
     edge, `[4, size*size]`.
 
     FAR for a taken cell.
     """
-    best: NDArray[np.int16]
+    best: Int16Array
     """Potential and mobility of Black and of White, `[2, 2]`."""
-    scratch: NDArray[np.int16]
+    scratch: Int16Array
     """Working rows of the spread, `[4, size*size]`.
 
     The first two belong to empty cells and roots of groups: the last neighbour met, and how many
     were met. The third is the queue. The fourth, at roots of groups, is the place of the first
     liberty in `liberties`, or -1.
     """
-    liberties: NDArray[np.int16]
+    liberties: Int16Array
     """Empty cells that touch a group, and the place of the group's next one or -1, `[2,
     6*size*size]`.
     """
@@ -205,7 +206,7 @@ def distance_order(
         )
 
 
-def potentials(cells: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+def potentials(cells: Int8Array) -> tuple[Int16Array, Int16Array]:
     """Potentials of a position int8 `[size*size]` for Black and White.
 
     Returns int16 `[2]` for the players and int16 `[2, size*size]` for the cells. A player who has
@@ -223,7 +224,7 @@ def potentials(cells: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.i
     return room.best[:, 0], np.minimum(room.distance.reshape(2, 2, -1).sum(1), FAR).astype(np.int16)
 
 
-def potential_after(cells: NDArray[np.int8], move: int, mover: int, player: int) -> int:
+def potential_after(cells: Int8Array, move: int, mover: int, player: int) -> int:
     """Potential of `player` (+1, -1) once `mover` has put a stone on the cell `move` of `cells`
     int8 `[size*size]`.
     """

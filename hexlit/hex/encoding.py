@@ -3,8 +3,8 @@ bottom.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import BoolArray, Int8Array
 from hexlit.hex.frame import framed_cell
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import uncounted_device_function, uncounted_kernel
@@ -17,7 +17,7 @@ opponent's edges (first and last column), 4 all ones where the mover may swap.
 OWN, OPPONENT, OWN_EDGES, OPPONENT_EDGES, MAY_SWAP = range(PLANES)
 
 
-def blank_planes(batch: int, size: int) -> NDArray[np.int8]:
+def blank_planes(batch: int, size: int) -> Int8Array:
     """Planes of `batch` empty boards, int8 `[B, PLANES, size, size]`, with the edges drawn in."""
     planes = np.zeros((batch, PLANES, size, size), np.int8)
     planes[:, OWN_EDGES, [0, -1], :] = 1
@@ -27,9 +27,9 @@ def blank_planes(batch: int, size: int) -> NDArray[np.int8]:
 
 @uncounted_device_function
 def write_planes(
-    planes: NDArray[np.int8],
+    planes: Int8Array,
     row: int,
-    cells: NDArray[np.int8],
+    cells: Int8Array,
     to_move: int,
     may_swap: bool,
     table: Geometry,
@@ -49,19 +49,17 @@ def write_planes(
 
 @uncounted_kernel
 def _write_all(
-    planes: NDArray[np.int8],
-    cells: NDArray[np.int8],
-    to_move: NDArray[np.int8],
-    may_swap: NDArray[np.bool_],
+    planes: Int8Array,
+    cells: Int8Array,
+    to_move: Int8Array,
+    may_swap: BoolArray,
     table: Geometry,
 ) -> None:
     for row in range(planes.shape[0]):
         write_planes(planes, row, cells[row], to_move[row], may_swap[row], table)
 
 
-def encode(
-    cells: NDArray[np.int8], to_move: NDArray[np.int8], may_swap: NDArray[np.bool_] | None = None
-) -> NDArray[np.int8]:
+def encode(cells: Int8Array, to_move: Int8Array, may_swap: BoolArray | None = None) -> Int8Array:
     """Planes int8 `[B, PLANES, size, size]` of the positions `cells` int8 `[B, size*size]`.
 
     `to_move` int8 `[B]` is +1 or -1; `may_swap` bool `[B]` is true if the mover may swap now (None:

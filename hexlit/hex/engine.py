@@ -9,8 +9,8 @@ the group reaches. A root that reaches both has won: no board is ever searched f
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import Int8Array, Int16Array
 from hexlit.hex.frame import framed, mirrored
 from hexlit.hex.geometry import OUTSIDE, Geometry
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
@@ -21,15 +21,15 @@ BOTH_EDGES = 3
 class Stones(NamedTuple):
     """Positions of G games. A kernel works on one game `g`, so threads share nothing."""
 
-    cells: NDArray[np.int8]
+    cells: Int8Array
     """+1 black stone, -1 white stone, 0 empty; the last, extra cell is off the board. `[G,
     size*size + 1]`.
     """
-    parent: NDArray[np.int16]
+    parent: Int16Array
     """Next cell on the way to the root of the group, `[G, size*size]`; meaningless for empty
     cells.
     """
-    touch: NDArray[np.int8]
+    touch: Int8Array
     """At roots: the edges of its owner that the group reaches (bits 1 and 2), `[G, size*size]`."""
 
 
@@ -42,7 +42,7 @@ def empty_stones(games: int, size: int) -> Stones:
 
 
 @inline
-def find(parent: NDArray[np.int16], cell: int) -> int:
+def find(parent: Int16Array, cell: int) -> int:
     """Root of the group of `cell`; shortens the way for the next call."""
     while parent[cell] != cell:
         parent[cell] = parent[parent[cell]]
@@ -124,7 +124,7 @@ def play_action(stones: Stones, g: int, action: int, colour: int, table: Geometr
 
 
 @uncounted_kernel
-def place_all(stones: Stones, g: int, colours: NDArray[np.int8], table: Geometry) -> int:
+def place_all(stones: Stones, g: int, colours: Int8Array, table: Geometry) -> int:
     """Set up the stones of `colours` `[size*size]` in game `g`; the winner's colour, or 0."""
     clear(stones, g)
     winner = 0
@@ -135,7 +135,7 @@ def place_all(stones: Stones, g: int, colours: NDArray[np.int8], table: Geometry
 
 
 @uncounted_kernel
-def play_sequence(stones: Stones, g: int, moves: NDArray[np.int16], table: Geometry) -> int:
+def play_sequence(stones: Stones, g: int, moves: Int16Array, table: Geometry) -> int:
     """Play `moves` (cells, or the swap at ply 1) from the empty board in game `g`.
 
     Returns the number of moves up to the winning one, or 0 for an open game. Legality is the
@@ -153,9 +153,7 @@ def play_sequence(stones: Stones, g: int, moves: NDArray[np.int16], table: Geome
 
 
 @uncounted_kernel
-def winning_cells(
-    stones: Stones, g: int, colour: int, table: Geometry, cells: NDArray[np.int16]
-) -> int:
+def winning_cells(stones: Stones, g: int, colour: int, table: Geometry, cells: Int16Array) -> int:
     """Write to `cells` the winning cells of `colour`: one stone there connects its edges. Returns
     how many.
     """

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import inline
 
@@ -41,7 +42,7 @@ def frame_action(action: int, colour: int, size: int) -> int:
     return action if colour > 0 else int(geometry(size).transposed[action])
 
 
-def frame_actions(actions: NDArray[Any], colours: NDArray[np.int8], size: int) -> NDArray[Any]:
+def frame_actions(actions: NDArray[Any], colours: Int8Array, size: int) -> NDArray[Any]:
     """`actions` `[B]` in the frames of `colours` `[B]`."""
     return np.where(colours > 0, actions, geometry(size).transposed[actions])
 
@@ -51,12 +52,12 @@ def frame_map(values: NDArray[Any], colour: int, size: int) -> NDArray[Any]:
     return values if colour > 0 else values[..., geometry(size).transposed[: values.shape[-1]]]
 
 
-def frame_maps(values: NDArray[Any], colours: NDArray[np.int8], size: int) -> NDArray[Any]:
+def frame_maps(values: NDArray[Any], colours: Int8Array, size: int) -> NDArray[Any]:
     """`values` `[B, A]` over actions or cells, each in the frame of its colour `[B]`."""
     return np.where(colours[:, None] > 0, values, frame_map(values, -1, size))
 
 
-def frame_board(cells: NDArray[np.int8], to_move: int, size: int) -> NDArray[np.int8]:
+def frame_board(cells: Int8Array, to_move: int, size: int) -> Int8Array:
     """`cells` int8 `[..., size*size]`, +1 black, -1 white, as the mover's own stones (+1) and the
     opponent's (-1).
     """

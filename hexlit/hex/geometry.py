@@ -4,8 +4,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import Int8Array, Int16Array
 from hexlit.hex.notation import check_size
 
 BLACK, WHITE = 1, -1
@@ -26,17 +26,17 @@ class Geometry(NamedTuple):
 
     size: int
     """Rows, and columns."""
-    neighbours: NDArray[np.int16]
+    neighbours: Int16Array
     """Cells that touch each cell, `[size*size, 6]`."""
-    edges: NDArray[np.int8]
+    edges: Int8Array
     """For each colour (0 Black, 1 White) and cell the edges it lies on, `[2, size*size]`: 1 first,
     2 second, 3 both.
     """
-    transposed: NDArray[np.int16]
+    transposed: Int16Array
     """Action with row and column exchanged, `[size*size + 1]`; the swap action, the last, stays
     itself.
     """
-    rotated: NDArray[np.int16]
+    rotated: Int16Array
     """Action turned by 180 degrees, `[size*size + 1]`; the swap action stays itself."""
 
 

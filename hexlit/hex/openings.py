@@ -4,9 +4,9 @@ These tables are facts about the game to measure a player against. Nothing is ev
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import BoolArray
 
 # Rows from the top, columns from the left; W = Black, who moves first and connects top to bottom,
 # wins with its first stone there, L = Black loses. Without the swap rule.
@@ -20,7 +20,7 @@ SOLVED = {
 }
 
 
-def solved_openings(size: int) -> npt.NDArray[np.bool_]:
+def solved_openings(size: int) -> BoolArray:
     """Whether Black wins with the first stone on each cell, both sides playing perfectly.
 
     Returns:

@@ -7,8 +7,8 @@ theorem").
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import Int8Array, Int16Array
 from hexlit.hex.engine import Stones, clear, place
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
@@ -19,7 +19,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 @uncounted_device_function
-def shuffle(cells: NDArray[np.int16], count: int, k: np.uint64) -> None:
+def shuffle(cells: Int16Array, count: int, k: np.uint64) -> None:
     """Fisher-Yates over the first `count` entries; one 64-bit draw serves two exchanges."""
     bits = np.uint64(0)
     for left in range(count, 1, -1):
@@ -37,9 +37,9 @@ def random_games(
     count: int,
     seed: int,
     table: Geometry,
-    moves: NDArray[np.int16],
+    moves: Int16Array,
     stones: Stones,
-    lengths: NDArray[np.int16],
+    lengths: Int16Array,
 ) -> int:
     """Play `count` complete random games, each to its last move; returns how many Black won.
 
@@ -69,7 +69,7 @@ def random_games(
 
 
 @inline
-def winner_of_full_board(colours: NDArray[np.int8], size: int) -> int:
+def winner_of_full_board(colours: Int8Array, size: int) -> int:
     """Colour that connects on a board without empty cells, `[size*size]`.
 
     The border between the colours is followed from the corner where Black's top edge meets White's
@@ -96,12 +96,12 @@ def winner_of_full_board(colours: NDArray[np.int8], size: int) -> int:
 
 @uncounted_kernel
 def playouts(
-    colours: NDArray[np.int8],
+    colours: Int8Array,
     to_move: int,
     count: int,
     k: np.uint64,
     size: int,
-    room: NDArray[np.int16],
+    room: Int16Array,
 ) -> int:
     """Number of Black's wins in `count` random continuations of a position.
 

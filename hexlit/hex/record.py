@@ -6,6 +6,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import FloatArray, Int16Array
+
 
 class Ending(StrEnum):
     """How a game ended."""
@@ -16,7 +18,7 @@ class Ending(StrEnum):
     UNFINISHED = "unfinished"
 
 
-def _no_values() -> NDArray[np.float32]:
+def _no_values() -> FloatArray:
     return np.zeros(0, np.float32)
 
 
@@ -24,7 +26,7 @@ def _no_policy() -> NDArray[np.float16]:
     return np.zeros((0, 0), np.float16)
 
 
-def _no_plies() -> NDArray[np.int16]:
+def _no_plies() -> Int16Array:
     return np.zeros(0, np.int16)
 
 
@@ -40,7 +42,7 @@ class GameRecord:
     """Rows of the board."""
     swap: bool
     """Whether the swap rule was on."""
-    moves: NDArray[np.int16]
+    moves: Int16Array
     """Cells played (row * size + column), or size * size for swap-pieces, `[T]`."""
     winner: int
     """+1 Black, -1 White, 0 unknown. For an unfinished game it is only claimed."""
@@ -48,11 +50,11 @@ class GameRecord:
     """How it ended."""
     opening: int = 0
     """Moves at the start that were drawn at random: never targets of learning."""
-    values: NDArray[np.float32] = field(default_factory=_no_values)
+    values: FloatArray = field(default_factory=_no_values)
     """Searched value of each position for the player to move, `[T]`; 0 without a search."""
-    simulations: NDArray[np.int16] = field(default_factory=_no_plies)
+    simulations: Int16Array = field(default_factory=_no_plies)
     """Simulations spent on each move, `[T]`."""
-    policy_plies: NDArray[np.int16] = field(default_factory=_no_plies)
+    policy_plies: Int16Array = field(default_factory=_no_plies)
     """Plies (0 = before the first move) whose searched policy is kept, `[K]`."""
     policies: NDArray[np.float16] = field(default_factory=_no_policy)
     """Those policies over the board's actions, `[K, A]`."""

@@ -8,8 +8,8 @@ generators").
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.jit import inline, uncounted_kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -77,7 +77,7 @@ def gamma(k: np.uint64, alpha: float) -> float:
 
 
 @uncounted_kernel
-def stones_key(own: NDArray[np.int8], seed: int, purpose: int) -> np.uint64:
+def stones_key(own: Int8Array, seed: int, purpose: int) -> np.uint64:
     """Key of the random draws for one position; they depend only on it and the seed."""
     digest = np.uint64(0)
     for cell in range(own.size):

@@ -6,9 +6,9 @@ The mover's frame absorbs the second (see `encoding`), so only rotation is left 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.geometry import WHITE, geometry
 
@@ -19,12 +19,12 @@ def rotate_moves(moves: NDArray[Any], size: int) -> NDArray[Any]:
     return turned
 
 
-def exchange_colours(cells: NDArray[np.int8]) -> NDArray[np.int8]:
+def exchange_colours(cells: Int8Array) -> Int8Array:
     """Boards int8 `[..., size*size]` with rows and columns and the colours exchanged: the same for
     the other player.
     """
     size = round(cells.shape[-1] ** 0.5)
-    mirrored: NDArray[np.int8] = -frame_map(cells, WHITE, size)
+    mirrored: Int8Array = -frame_map(cells, WHITE, size)
     return mirrored
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+from hexlit.hex.arrays import BoolArray, Int8Array, Int16Array
 from hexlit.hex.solver import ExactSolver, UnsolvedError
 from hexlit.settings import check_numbers
 
@@ -35,13 +35,13 @@ class SolvedPositions:
     bottom).
     """
 
-    cells: npt.NDArray[np.int8]  # [count, size*size]
-    to_move: npt.NDArray[np.int8]  # [count], +1 or -1
-    stones: npt.NDArray[np.int16]  # [count]
-    winner: npt.NDArray[np.int8]  # [count], +1 or -1 with best play
-    winning_moves: npt.NDArray[np.bool_]  # [count, size*size]; none where the side to move loses
-    source: npt.NDArray[np.int8]  # [count], index into `sources`
-    stage: npt.NDArray[np.int8]  # [count], index into STAGES
+    cells: Int8Array  # [count, size*size]
+    to_move: Int8Array  # [count], +1 or -1
+    stones: Int16Array  # [count]
+    winner: Int8Array  # [count], +1 or -1 with best play
+    winning_moves: BoolArray  # [count, size*size]; none where the side to move loses
+    source: Int8Array  # [count], index into `sources`
+    stage: Int8Array  # [count], index into STAGES
     sources: tuple[str, ...]  # names of the sources
     unsolved: int  # draws skipped because the solver reached its node limit
 
@@ -49,12 +49,12 @@ class SolvedPositions:
         return len(self.cells)
 
     @property
-    def won(self) -> npt.NDArray[np.bool_]:
+    def won(self) -> BoolArray:
         """Whether the side to move wins, `[count]`."""
-        won: npt.NDArray[np.bool_] = self.winner == self.to_move
+        won: BoolArray = self.winner == self.to_move
         return won
 
-    def only(self, among: npt.NDArray[np.bool_] | slice) -> "SolvedPositions":
+    def only(self, among: BoolArray | slice) -> "SolvedPositions":
         """Those selected by `among`, `[count]`, or by a slice; they are in random order."""
         rows = {name: getattr(self, name)[among] for name in _ARRAYS}
         return SolvedPositions(**rows, sources=self.sources, unsolved=self.unsolved)
@@ -79,7 +79,7 @@ def cached(path: Path | None, make: Callable[[], SolvedPositions]) -> SolvedPosi
     return positions
 
 
-def stage_of(stones: npt.NDArray[np.int16], fewest: int, most: int) -> npt.NDArray[np.int8]:
+def stage_of(stones: Int16Array, fewest: int, most: int) -> Int8Array:
     """Index into STAGES of positions with `fewest` to `most` stones: the third of that range that
     they lie in.
     """

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Protocol
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hexlit.accelerate.device import as_current
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.tower import HexNet, build_net, masked_logits
 
@@ -52,8 +51,8 @@ def copy_folded(net: HexNet, twin: HexNet) -> None:
     twin.load_state_dict(state)
 
 
-Planes = NDArray[np.int8]
-Floats = NDArray[np.float32]
+Planes = Int8Array
+Floats = FloatArray
 Run = Callable[[Planes, Floats, Floats], None]
 
 

@@ -6,10 +6,9 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 from rich.text import Text
 
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.board import GameBoard
 from hexlit.hex.judging import judged_right, openings_right
 from hexlit.hex.notation import format_cell
@@ -38,7 +37,7 @@ _STONES = {1: ("X", BLACK_STYLE), -1: ("O", WHITE_STYLE), 0: (".", "dim")}
 
 
 def draw_board(
-    cells: npt.NDArray[np.int8], size: int, marks: Collection[int] = (), *, last: int | None = None
+    cells: Int8Array, size: int, marks: Collection[int] = (), *, last: int | None = None
 ) -> Text:
     """The board, one row per line, each row half a cell further right than the one above; no
     newline at the end.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.board import GameBoard
 from hexlit.hex.judging import judged_right
 from hexlit.hex.notation import format_cell
@@ -43,7 +44,7 @@ class CellNote:
 
 
 def board_svg(
-    cells: npt.NDArray[np.int8],
+    cells: Int8Array,
     size: int,
     *,
     notes: Mapping[int, CellNote] | None = None,

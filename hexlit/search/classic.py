@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import Int8Array, Int16Array
 from hexlit.hex.distance import DistanceRoom, distance_order, distance_room, distance_value
 from hexlit.hex.engine import Stones, copy_stones, empty_stones, place, place_all, winning_cells
 from hexlit.hex.frame import frame_action, frame_board
@@ -15,7 +16,7 @@ from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, uncounted_kernel
 from hexlit.hex.rng import MOVE, stones_key, uniform
 
-MovesAndValues = tuple[NDArray[np.int16], NDArray[np.float64]]
+MovesAndValues = tuple[Int16Array, NDArray[np.float64]]
 """Moves int16 `[B]`, and their values float64 `[B]` for the players who move."""
 
 _WIN = 1e6  # less the number of moves to it: above every static value
@@ -25,11 +26,11 @@ _TIE = 1e-6  # moves with a smaller difference of values are drawn at random
 class _Line(NamedTuple):
     """The nodes from the root to the current one, one per ply."""
 
-    moves: NDArray[np.int16]
+    moves: Int16Array
     """Moves to search, the best first, `[depth, size*size]`."""
-    listed: NDArray[np.int16]
+    listed: Int16Array
     """Number of these moves, `[depth]`."""
-    tried: NDArray[np.int16]
+    tried: Int16Array
     """Number of them begun so far, `[depth]`."""
     best: NDArray[np.float64]
     """Highest value so far for the player to move, `[depth]`."""
@@ -39,7 +40,7 @@ class _Line(NamedTuple):
     """From this value on the opponent prefers another line, `[depth]`."""
     scores: NDArray[np.float64]
     """Scratch space, `[size*size]`."""
-    threats: NDArray[np.int16]
+    threats: Int16Array
     """Scratch space, `[size*size]`."""
 
 
@@ -158,8 +159,8 @@ def _alpha_beta(
 
 
 def alpha_beta_moves(
-    cells: NDArray[np.int8],
-    to_move: NDArray[np.int8],
+    cells: Int8Array,
+    to_move: Int8Array,
     depth: int,
     width: int,
     seed: int,

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, blank_planes
 from hexlit.hex.jit import inline, kernel, over_slices, uncounted_kernel
 from hexlit.hex.playout import playouts
@@ -19,11 +20,11 @@ class Batch(NamedTuple):
     each named tuple.
     """
 
-    planes: NDArray[np.int8]
+    planes: Int8Array
     """Positions, `[R, PLANES, size, size]`."""
-    policy: NDArray[np.float32]
+    policy: FloatArray
     """`[R, A]`, see `Evaluator`."""
-    value: NDArray[np.float32]
+    value: FloatArray
     """`[R]`."""
 
 
@@ -37,9 +38,7 @@ def empty_batch(rows: int, size: int, actions: int) -> Batch:
 class Evaluator(Protocol):
     """Judges a batch of positions of fixed size B."""
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         """Fill `policy` `[B, A]` and `value` `[B]` for the positions `planes` `[B, PLANES, size,
         size]`.
 
@@ -49,7 +48,7 @@ class Evaluator(Protocol):
         ...
 
 
-def fill_uniform(planes: NDArray[np.int8], policy: NDArray[np.float32]) -> None:
+def fill_uniform(planes: Int8Array, policy: FloatArray) -> None:
     """Give every legal action of the positions `planes` `[B, PLANES, size, size]` the same share of
     `policy`.
     """
@@ -62,9 +61,7 @@ def fill_uniform(planes: NDArray[np.int8], policy: NDArray[np.float32]) -> None:
 class UniformEvaluator:
     """Knows nothing: all actions equally likely, every value 0."""
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         """See `Evaluator`."""
         fill_uniform(planes, policy)
         value.fill(0.0)
@@ -78,9 +75,7 @@ class RolloutEvaluator:
         self.playouts = playouts
         self.seed = seed
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: Int8Array, policy: FloatArray, value: FloatArray) -> None:
         """See `Evaluator`."""
         fill_uniform(planes, policy)
         cells = np.ascontiguousarray(
@@ -95,9 +90,7 @@ class RolloutEvaluator:
 
 
 @kernel
-def _playout_values(
-    cells: NDArray[np.int8], size: int, count: int, seed: int, value: NDArray[np.float32]
-) -> None:
+def _playout_values(cells: Int8Array, size: int, count: int, seed: int, value: FloatArray) -> None:
     room = np.empty(cells.shape[1], np.int16)
     for row in range(cells.shape[0]):
         digest = np.uint64(0)
@@ -122,9 +115,9 @@ class AnswerCache(NamedTuple):
 
     keys: NDArray[np.uint64]
     """Keys of the positions, 0 for an empty place, `[N]`."""
-    policy: NDArray[np.float32]
+    policy: FloatArray
     """`[N, A]`, as the evaluator wrote it."""
-    value: NDArray[np.float32]
+    value: FloatArray
     """`[N]`, as the evaluator wrote it."""
 
 
@@ -140,7 +133,7 @@ def empty_cache(positions: int, actions: int) -> AnswerCache:
 
 
 @inline
-def position_key(planes: NDArray[np.int8]) -> np.uint64:
+def position_key(planes: Int8Array) -> np.uint64:
     """Key of one position, planes int8 `[PLANES, n, n]`.
 
     Up to 5x5 no two positions share one; on larger boards two of them do with a probability of
@@ -161,7 +154,7 @@ def position_key(planes: NDArray[np.int8]) -> np.uint64:
 
 
 @inline
-def recall(cache: AnswerCache, planes: NDArray[np.int8]) -> int:
+def recall(cache: AnswerCache, planes: Int8Array) -> int:
     """Place of the answer for `planes` `[PLANES, n, n]`, or NONE."""
     if cache.keys.size == 0:
         return NONE
@@ -173,9 +166,9 @@ def recall(cache: AnswerCache, planes: NDArray[np.int8]) -> int:
 @uncounted_kernel
 def remember(
     cache: AnswerCache,
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    value: NDArray[np.float32],
+    planes: Int8Array,
+    policy: FloatArray,
+    value: FloatArray,
 ) -> None:
     """Keep the evaluator's answers `policy` `[G, A]` and `value` `[G]` for `planes` `[G, PLANES, n,
     n]`.

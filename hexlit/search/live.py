@@ -15,9 +15,9 @@ moves have had their turn and others have not.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.frame import frame_map
 from hexlit.hex.jit import kernel
 from hexlit.hex.symmetry import exchange_colours
@@ -68,7 +68,7 @@ class LiveSearch(Guarded):
         return int(self._search.tree.game["nodes"][0]) + UNATTENDED > self._most_nodes
 
     @by_one_thread
-    def position(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
+    def position(self, cells: Int8Array, to_move: int, ply: int) -> None:
         """Go to the undecided position `cells` int8 `[size*size]`, `ply` moves after the empty
         board.
 
@@ -153,7 +153,7 @@ class LiveSearch(Guarded):
             self._root.children, key=lambda node: (-node.visits, -node.value, node.action)
         )
 
-    def _start(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
+    def _start(self, cells: Int8Array, to_move: int, ply: int) -> None:
         colours = np.array([to_move], np.int8)
         plies = np.array([ply], np.int16)
         self._search.place(cells[None], colours)
@@ -223,7 +223,7 @@ class LiveSearch(Guarded):
             priors[None].copy(), action, value, np.zeros((1, len(priors)), np.int32)
         )
 
-    def _find(self, cells: NDArray[np.int8], to_move: int, ply: int) -> int:
+    def _find(self, cells: Int8Array, to_move: int, ply: int) -> int:
         """The evaluated node of this position in the tree (the most visited, if there are several),
         or NONE.
         """
@@ -256,7 +256,7 @@ class LiveSearch(Guarded):
         return TreeNode(tree.node[0], self._search.size, int(tree.game["to_move"][0]))
 
 
-def _after(cells: NDArray[np.int8], action: int, colour: int) -> NDArray[np.int8]:
+def _after(cells: Int8Array, action: int, colour: int) -> Int8Array:
     """The board `cells` after `action` by `colour`."""
     if action == len(cells):
         return exchange_colours(cells)

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
 from numba.core import types
 from numba.extending import overload
-from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import FloatArray
 from hexlit.hex.jit import IN_KERNELS, inline, uncounted_device_function
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.tree import NONE, Params, Tree, add_child
@@ -105,7 +104,7 @@ def prepare_root(tree: Tree, g: int, rule: Any) -> None:
 
 
 @_of_rule
-def root_result(tree: Tree, g: int, policy: NDArray[np.float32], rule: Any) -> int:
+def root_result(tree: Tree, g: int, policy: FloatArray, rule: Any) -> int:
     """Write the policy of the search into `policy` `[A]`, in the mover's frame; returns its best
     action.
     """

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import FloatArray, Int8Array, Int16Array
 from hexlit.hex.distance import potential_after
 from hexlit.hex.engine import Stones, empty_stones, place_all
 from hexlit.hex.frame import frame_action, framed
@@ -41,11 +42,11 @@ class SearchResult:
     frame).
     """
 
-    policy: NDArray[np.float32]
+    policy: FloatArray
     """Policy of the search: visit shares (PUCT) or the improved policy (Gumbel), `[B, A]`."""
-    action: NDArray[np.int16]
+    action: Int16Array
     """The action to play, `[B]`."""
-    value: NDArray[np.float32]
+    value: FloatArray
     """Mean value of that action for the player to move, in [-1, 1], `[B]`."""
     visits: NDArray[np.int32]
     """Visits of each action, `[B, A]`."""
@@ -140,11 +141,11 @@ class TreeSearch(Guarded):
     @by_one_thread
     def run(
         self,
-        cells: NDArray[np.int8],
-        to_move: NDArray[np.int8],
+        cells: Int8Array,
+        to_move: Int8Array,
         evaluator: Evaluator,
         *,
-        ply: NDArray[np.int16] | None = None,
+        ply: Int16Array | None = None,
         noise: float = 0.0,
         seed: int = 0,
     ) -> SearchResult:
@@ -168,7 +169,7 @@ class TreeSearch(Guarded):
         return self.read(batch)
 
     @by_one_thread
-    def place(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> None:
+    def place(self, cells: Int8Array, to_move: Int8Array) -> None:
         """Set up the roots, as for `run`; raises `UsageError` for positions that cannot be
         searched.
         """
@@ -190,9 +191,9 @@ class TreeSearch(Guarded):
     @by_one_thread
     def begin(
         self,
-        to_move: NDArray[np.int8],
-        ply: NDArray[np.int16],
-        noise: float | NDArray[np.float32],
+        to_move: Int8Array,
+        ply: Int16Array,
+        noise: float | FloatArray,
         keys: NDArray[np.uint64],
     ) -> None:
         """Start the searches from the roots that were set up, with noise drawn from `keys`.
@@ -227,7 +228,7 @@ class TreeSearch(Guarded):
         return SearchResult(policy, action, value, visits)
 
     def shortest(
-        self, cells: NDArray[np.int8], action: int, value: float, game: int = 0
+        self, cells: Int8Array, action: int, value: float, game: int = 0
     ) -> tuple[int, float]:
         """The move that wins soonest, or loses latest, among those as good as `action` with its
         decided `value`.
@@ -292,18 +293,16 @@ def check_answers(tree: Tree) -> None:
         )
 
 
-def plies_before(
-    cells: NDArray[np.int8], to_move: NDArray[np.int8], *, swap: bool
-) -> NDArray[np.int16]:
+def plies_before(cells: Int8Array, to_move: Int8Array, *, swap: bool) -> Int16Array:
     """Moves played before the positions `[B, size*size]`: their stones, and one more after a swap."""
-    stones: NDArray[np.int16] = np.count_nonzero(cells, axis=1).astype(np.int16)
+    stones: Int16Array = np.count_nonzero(cells, axis=1).astype(np.int16)
     if swap:
         stones += (stones == 1) & (to_move > 0)
     return stones
 
 
 @uncounted_kernel
-def _set_up(roots: Stones, cells: NDArray[np.int8], table: Geometry) -> int:
+def _set_up(roots: Stones, cells: Int8Array, table: Geometry) -> int:
     """Put the positions into `roots`; returns the first that is decided, or NONE."""
     for g in range(cells.shape[0]):
         if place_all(roots, g, cells[g], table) != 0:
@@ -314,11 +313,11 @@ def _set_up(roots: Stones, cells: NDArray[np.int8], table: Geometry) -> int:
 @uncounted_kernel
 def _read_roots(
     tree: Tree,
-    row: NDArray[np.float32],
-    policy: NDArray[np.float32],
+    row: FloatArray,
+    policy: FloatArray,
     visits: NDArray[np.int32],
-    actions: NDArray[np.int16],
-    values: NDArray[np.float32],
+    actions: Int16Array,
+    values: FloatArray,
     params: Params,
     table: Geometry,
 ) -> None:

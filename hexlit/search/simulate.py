@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import FloatArray, Int8Array, Int16Array
 from hexlit.hex.encoding import OPPONENT, OWN, write_planes
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
@@ -46,8 +47,8 @@ def expand(
     tree: Tree,
     g: int,
     leaf: int,
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
+    planes: Int8Array,
+    policy: FloatArray,
     value: float,
     params: Params,
 ) -> None:
@@ -115,7 +116,7 @@ def write_leaf(
     walk: Stones,
     g: int,
     leaf: int,
-    planes: NDArray[np.int8],
+    planes: Int8Array,
     row: int,
     params: Params,
     table: Geometry,
@@ -218,9 +219,9 @@ def advance(
     tree: Tree,
     roots: Stones,
     walk: Stones,
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    value: NDArray[np.float32],
+    planes: Int8Array,
+    policy: FloatArray,
+    value: FloatArray,
     cache: AnswerCache,
     params: Params,
     table: Geometry,
@@ -241,10 +242,10 @@ def advance(
 @uncounted_kernel
 def begin_all(
     tree: Tree,
-    to_move: NDArray[np.int8],
-    ply: NDArray[np.int16],
+    to_move: Int8Array,
+    ply: Int16Array,
     budget: int,
-    noise: NDArray[np.float32],
+    noise: FloatArray,
     keys: NDArray[np.uint64],
 ) -> None:
     """Start a search in the first `to_move.size` games; the others are idle."""
@@ -280,7 +281,7 @@ class LeafQueue(NamedTuple):
     """Number of these nodes, `[G]`."""
     waiting: NDArray[np.int32]
     """Number of leaves that wait at or below each node, `[G, N]`."""
-    value_sum: NDArray[np.float32]
+    value_sum: FloatArray
     """Sums of values of the nodes above such leaves, without the virtual losses, `[G, N]`."""
 
 
@@ -422,9 +423,9 @@ def advance_leaves(
     queue: LeafQueue,
     roots: Stones,
     walk: Stones,
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    value: NDArray[np.float32],
+    planes: Int8Array,
+    policy: FloatArray,
+    value: FloatArray,
     params: Params,
     table: Geometry,
 ) -> int:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import FloatArray
 from hexlit.hex.jit import inline, uncounted_device_function
 
 
@@ -103,13 +104,13 @@ class Tree(NamedTuple):
     """GAME `[G]`."""
     node: NDArray[np.void]
     """NODE `[G, N]`."""
-    policy: NDArray[np.float32]
+    policy: FloatArray
     """Priors of the actions not tried yet; 0 for illegal and NONE for tried ones, `[G, N, A]`."""
-    root_policy: NDArray[np.float32]
+    root_policy: FloatArray
     """Priors at the root before noise and before any action was tried; 0 for illegal ones, `[G,
     A]`.
     """
-    root_score: NDArray[np.float32]
+    root_score: FloatArray
     """Gumbel noise plus logit of each legal root action, `[G, A]`."""
     root_kept: NDArray[np.int32]
     """Share of each root action in the `kept` visits, `[G, A]`; without meaning if there are

@@ -19,8 +19,8 @@ from hexlit.hex.jit import kernel
 
 T = TypeVar("T", np.int64, np.bool_)
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float32]
+Ints = Int64Array
+Floats = FloatArray
 
 
 class Batch(NamedTuple):

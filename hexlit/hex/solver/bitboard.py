@@ -14,6 +14,7 @@ import numpy.typing as npt
 from numba import types
 from numba.extending import intrinsic
 
+from hexlit.hex.arrays import BoolArray
 from hexlit.hex.jit import inline, uncounted_kernel
 
 Words = npt.NDArray[np.uint64]
@@ -46,14 +47,14 @@ def full_board(size: int) -> np.uint64:
     return np.uint64(sum(((1 << size) - 1) << (STRIDE * row) for row in range(size)))
 
 
-def pack(stones: npt.NDArray[np.bool_], size: int) -> np.uint64:
+def pack(stones: BoolArray, size: int) -> np.uint64:
     """The word of a flat bool array `[size*size]`."""
     board = np.zeros((STRIDE, STRIDE), np.bool_)
     board[:size, :size] = stones.reshape(size, size)
     return np.uint64(int.from_bytes(np.packbits(board, bitorder="little"), "little"))
 
 
-def unpack(board: int, size: int) -> npt.NDArray[np.bool_]:
+def unpack(board: int, size: int) -> BoolArray:
     """The flat bool array `[size*size]` of a word; the inverse of `pack`."""
     bits = np.unpackbits(
         np.frombuffer(board.to_bytes(STRIDE, "little"), np.uint8), bitorder="little"

@@ -12,9 +12,9 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from hexlit.files import replacing
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
@@ -70,7 +70,7 @@ class Certificate:
     last: int
     """The number of the claim that connects the edges."""
 
-    def __init__(self, solver: ExactSolver, cells: npt.NDArray[np.int8], to_move: int) -> None:
+    def __init__(self, solver: ExactSolver, cells: Int8Array, to_move: int) -> None:
         self.claims = Claims(solver.size)
         self.cells, self.to_move = cells, to_move
         self._solver, self._sides = solver, edges(solver.size)

@@ -18,8 +18,8 @@ Everything here looks at a side that connects top to bottom; boards are words as
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from hexlit.hex.arrays import BoolArray, Int64Array
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.hex.solver.bitboard import (
     MAX_SIZE,
@@ -33,7 +33,7 @@ from hexlit.hex.solver.bitboard import (
     lowest,
 )
 
-Counts = npt.NDArray[np.int64]
+Counts = Int64Array
 
 POINTS = MAX_SIZE * MAX_SIZE
 _LINKS = 48  # of a point; further ones are dropped
@@ -114,12 +114,12 @@ def new_connections(size: int) -> Connections:
     return connections_of(touch, POINTS)
 
 
-def words(points: npt.NDArray[np.bool_]) -> Words:
+def words(points: BoolArray) -> Words:
     """Sets of points, bool `[N, 64]`, as words `[N]`."""
     return np.packbits(points, axis=1, bitorder="little").view(np.uint64)[:, 0]
 
 
-def connections_of(touch: npt.NDArray[np.bool_], cells: int) -> Connections:
+def connections_of(touch: BoolArray, cells: int) -> Connections:
     """For a graph whose points touch as in `touch`, bool `[64, 64]`; the first `cells` of them are
     single cells.
     """

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+from hexlit.hex.arrays import Int64Array
 from hexlit.hex.geometry import WHITE
 from hexlit.hex.solver.bitboard import Words
 from hexlit.hex.solver.solver import ExactSolver, UnsolvedError
@@ -99,7 +99,7 @@ class FirstMoves:
             self._save()
         return self.solver.nodes
 
-    def _settle(self, value: int, cells: npt.NDArray[np.int64]) -> None:
+    def _settle(self, value: int, cells: Int64Array) -> None:
         self.values[cells] = value
         self.values[self.values.size - 1 - cells] = value
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.frame import frame_map
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.solver import strategy
@@ -79,7 +79,7 @@ class Outlook(NamedTuple):
     """
 
 
-def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:
+def outlooks(cells: Int8Array, size: int) -> dict[int, Outlook]:
     """The outlook of Black (+1) and of White (-1) with the stones `cells` int8 `[size*size]`.
 
     Every connection that is found is true. A side may be connected although none is found.

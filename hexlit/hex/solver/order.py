@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hexlit.hex.arrays import FloatArray
 from hexlit.hex.jit import inline, uncounted_kernel
 from hexlit.hex.solver.bitboard import (
     MAX_SIZE,
@@ -75,8 +76,8 @@ class Weights(NamedTuple):
     rows: npt.NDArray[
         np.float32
     ]  # [sum(TUPLES), 32], those of a tuple after those of the one before
-    bias: npt.NDArray[np.float32]  # [32]
-    output: npt.NDArray[np.float32]  # [32]
+    bias: FloatArray  # [32]
+    output: FloatArray  # [32]
 
 
 @cache

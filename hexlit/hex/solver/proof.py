@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hexlit.hex.arrays import Int64Array
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, ZERO, Words, count, lowest, transpose
 from hexlit.hex.solver.connection import FULL, NOTHING, Connections, connect, new_connections
@@ -283,9 +284,7 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
 
 
 @uncounted_kernel
-def _leave(
-    paths: Words, left: npt.NDArray[np.int64], thread: int, ply: int, is_solved: bool
-) -> None:
+def _leave(paths: Words, left: Int64Array, thread: int, ply: int, is_solved: bool) -> None:
     """Take a position off the path of a thread; if it is solved, `left` stops the others there."""
     for other in range(len(left)):
         same = (

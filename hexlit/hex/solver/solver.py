@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hexlit.errors import UsageError
+from hexlit.hex.arrays import BoolArray, FloatArray, Int8Array, Int64Array
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.jit import over_slices
 from hexlit.hex.solver.bitboard import (
@@ -64,7 +64,7 @@ _SHARES = (
     0.05,
 )  # of the best move's probability, that a move must have to be likely, and to be possible
 
-Policy = Callable[[npt.NDArray[np.int8]], npt.NDArray[np.float32]]
+Policy = Callable[[Int8Array], FloatArray]
 """A position int8 `[size*size]` in the mover's frame, +1 the mover -> probabilities of the moves
 `[size*size]`.
 """
@@ -123,9 +123,7 @@ class ExactSolver(Guarded):
         self._works = new_works(size, new_table(min(self._most_rows, _FIRST_ROWS)), use, threads)
 
     @in_turn
-    def solve(
-        self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
-    ) -> Solution:
+    def solve(self, cells: Int8Array, to_move: int, node_limit: int | None = None) -> Solution:
         """The winner and every winning move.
 
         Args:
@@ -166,16 +164,14 @@ class ExactSolver(Guarded):
         winner = to_move if wins else -to_move
         return Solution(winner, tuple(wins), self.nodes, time.perf_counter() - start)
 
-    def wins(
-        self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
-    ) -> bool:
+    def wins(self, cells: Int8Array, to_move: int, node_limit: int | None = None) -> bool:
         """Whether the side to move wins; as `solve`, but stops at the first winning move."""
         return self.proof(cells, to_move, node_limit)[0]
 
     @in_turn
     def proof(
-        self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
-    ) -> tuple[bool, npt.NDArray[np.bool_]]:
+        self, cells: Int8Array, to_move: int, node_limit: int | None = None
+    ) -> tuple[bool, BoolArray]:
         """Whether the side to move wins, and the carrier of the winner, bool `[size*size]`: empty
         cells it needs.
         """
@@ -189,7 +185,7 @@ class ExactSolver(Guarded):
 
     @in_turn
     def winning_move(
-        self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
+        self, cells: Int8Array, to_move: int, node_limit: int | None = None
     ) -> int | None:
         """One winning cell of an undecided position, the first that was proved; None in a lost one.
         See `solve`.
@@ -211,7 +207,7 @@ class ExactSolver(Guarded):
         raise AssertionError("a won position has a winning move in its carrier")
 
     @in_turn
-    def costs(self, cells: npt.NDArray[np.int8], to_move: int) -> npt.NDArray[np.int64]:
+    def costs(self, cells: Int8Array, to_move: int) -> Int64Array:
         """Nodes that refuting each move of a lost position has cost in the calls so far,
         `[size*size]`.
 
@@ -267,7 +263,7 @@ class ExactSolver(Guarded):
         """Positions judged in the latest call, or so far in the one under way in another thread."""
         return self._before + sum(int(work.nodes[0]) for work in self._works)
 
-    def _frame(self, cells: npt.NDArray[np.int8], to_move: int) -> tuple[np.uint64, np.uint64]:
+    def _frame(self, cells: Int8Array, to_move: int) -> tuple[np.uint64, np.uint64]:
         board = np.asarray(cells)
         if board.shape != (self.size * self.size,):
             raise UsageError(
@@ -280,7 +276,7 @@ class ExactSolver(Guarded):
         board = frame_map(board, to_move, self.size)
         return pack(board == to_move, self.size), pack(board == -to_move, self.size)
 
-    def _grid(self, word: np.uint64, to_move: int) -> npt.NDArray[np.bool_]:
+    def _grid(self, word: np.uint64, to_move: int) -> BoolArray:
         return frame_map(unpack(int(word), self.size), to_move, self.size)
 
     def _word(self, cell: int, to_move: int) -> np.uint64:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from hexlit.hex.arrays import FloatArray, Int8Array, Int64Array
 from hexlit.hex.jit import kernel
 from hexlit.nets.winograd.vectors import (
     KERNEL,
@@ -29,7 +29,7 @@ from hexlit.nets.winograd.vectors import (
     weighted_sum,
 )
 
-Floats = NDArray[np.float32]
+Floats = FloatArray
 
 NEAR_BYTES = 2**20
 """Weights of a layer that stay in a core's own cache; larger ones are read once for more tiles."""
@@ -101,7 +101,7 @@ def padded(count: int) -> int:
     return -(-count // LANES) * LANES
 
 
-Places = NDArray[np.int64]
+Places = Int64Array
 
 
 def parts_of(tile: int) -> int:
@@ -260,7 +260,7 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
 
 
 @kernel
-def spread_planes(planes: NDArray[np.int8], out: Floats, out_step: int, row: int) -> None:
+def spread_planes(planes: Int8Array, out: Floats, out_step: int, row: int) -> None:
     """int8 `[P, planes, n*n]` → a map with one channel per plane."""
     for position in range(planes.shape[0]):
         for plane in range(planes.shape[1]):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.arrays import FloatArray
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.hex.rng import gumbel
 from hexlit.search.config import GumbelConfig
@@ -251,7 +252,7 @@ def halving_winner(tree: Tree, g: int, wanted: int, rule: Rule) -> int:
 
 
 @inline
-def root_result(tree: Tree, g: int, policy: NDArray[np.float32], rule: Rule) -> int:
+def root_result(tree: Tree, g: int, policy: FloatArray, rule: Rule) -> int:
     """Write softmax(logits + sigma(completed Q)) into `policy` `[A]`; returns the action that
     halving left over.
     """

@@ -4,8 +4,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hexlit.hex.arrays import FloatArray
 from hexlit.hex.jit import inline, uncounted_device_function
 from hexlit.hex.rng import gamma, mix
 from hexlit.search.config import PuctConfig
@@ -83,7 +83,7 @@ def prepare_root(tree: Tree, g: int, rule: Rule) -> None:
 
 
 @inline
-def root_result(tree: Tree, g: int, policy: NDArray[np.float32], rule: Rule) -> int:
+def root_result(tree: Tree, g: int, policy: FloatArray, rule: Rule) -> int:
     """Write each root action's share of the visits into `policy` `[A]`; returns the action visited
     most.
     """

@@ -8,13 +8,13 @@ from typing import Any
 
 import lightning as L
 import numpy as np
-from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.files import cache_folder
+from hexlit.hex.arrays import Int8Array
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.dataset import (
     NO_MOVE,
@@ -72,7 +72,7 @@ class HexDataModule(L.LightningDataModule):
         """Entries for `summary.json`: `games`, `positions` and other facts."""
 
     @abstractmethod
-    def some_planes(self, count: int) -> NDArray[np.int8]:
+    def some_planes(self, count: int) -> Int8Array:
         """int8 `[P, 5, n, n]`: up to `count` positions, drawn by the seed; empty if there are none."""
 
     def some_games(self, count: int) -> list[GameRecord]:
@@ -149,7 +149,7 @@ class GamesDataModule(HexDataModule):
         epoch = self.validation.in_order(batch=self.profile.evaluation_batch)
         return make_loader(EpochDataset(epoch, ranks()), self.profile, batch_size=None)
 
-    def some_planes(self, count: int) -> NDArray[np.int8]:
+    def some_planes(self, count: int) -> Int8Array:
         """int8 `[P, 5, n, n]`: up to `count` positions of the validation games, drawn by the seed."""
         rows = np.random.default_rng(self.seed).permutation(self.validation.rows)[:count]
         return self.positions.batch(rows, np.zeros(len(rows), np.bool_)).planes
