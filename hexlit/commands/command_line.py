@@ -44,7 +44,7 @@ def track(
     sources: Sequence[str],
     files: Sequence[str],
 ) -> None:
-    """Log the match or strength run of `composed` on Weights & Biases, unless the settings turn it off.
+    """Log the match or strength run of `composed` on Weights & Biases, unless settings turn it off.
 
     Args:
         settings: those of the command.

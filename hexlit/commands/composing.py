@@ -111,7 +111,7 @@ def _refuse(message: str) -> NoReturn:
 
 
 def register_searches(words: Sequence[str]) -> None:
-    """Make the search rule of another package that `search=NAME` names in `words` known to Hydra."""
+    """Make known to Hydra the search rule of another package that `search=NAME` in `words` names."""
     for word in words:
         name = word.removeprefix("search=")
         if name == word or name in ALGORITHMS or name not in entry_points_of(SEARCH_GROUP).names:

@@ -205,7 +205,7 @@ def _to_repeat(trials: Sequence["FrozenTrial"]) -> list["FrozenTrial"]:
 
 
 def _repeated(trials: Sequence["FrozenTrial"]) -> set[int | None]:
-    """Numbers of the trials that one of `trials` repeats; None stands for those that repeat none."""
+    """Numbers of the trials that one of `trials` repeats; None for those that repeat none."""
     return {trial.user_attrs.get(RETRY_OF) for trial in trials if not is_surplus(trial)}
 
 
