@@ -23,7 +23,6 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from hexlit.accelerate.collectives import all_gather, all_reduce
 from hexlit.accelerate.compiling import autocast, compile_for_training, unchanged
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.events import async_item
 from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.accelerate.ranks import ranks
@@ -35,11 +34,10 @@ from hexlit.training.batches import (
     equal_parts_of,
     parts_of,
     some_of,
-    tensors_of,
     whole_size,
 )
 from hexlit.training.budget import progress
-from hexlit.training.checkpoints import read_checkpoint, save_whole
+from hexlit.training.checkpoints import read_checkpoint
 from hexlit.training.config import ELEMENTWISE, OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import (
     FlatParameters,
@@ -439,65 +437,3 @@ class TrainedModule(L.LightningModule):
             return parts_of(batch, self.micro_batch)
         most = -(-whole // self.ranks.size)
         return equal_parts_of(batch, math.ceil(most / self.micro_batch))
-
-
-ADVICE = "lower optimizer.lr, or use accelerator.precision=32-true"
-
-TOO_MANY_SKIPPED = 10
-"""Steps in a row without finite gradients that end a run."""
-
-
-class FiniteGuard(L.Callback):
-    """Ends a run whose loss is NaN or infinite, and saves the batch that caused it in
-    `nan_batch.pt`.
-
-    A loss is read one step later: cuda has finished it by then, so there is no wait. Its gradients
-    are not finite either, so it has changed no weight (see `TrainedModule`). Steps skipped because
-    only their gradients were not finite are logged as `steps.skipped`, with a warning. Ten of them
-    in a row, over epochs, end the run. With float16 the scaler skips the first steps of a run,
-    until its factor is small enough.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        """The batch is saved in `folder`."""
-        self._path = folder / "nan_batch.pt"
-        self._check_step: Callable[[], None] = lambda: None
-
-    def on_train_batch_end(
-        self,
-        trainer: L.Trainer,
-        pl_module: L.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-    ) -> None:
-        """Check the loss of the step before."""
-        self._check_step()
-        self._check_step = partial(
-            self._check, async_item(outputs["loss"]), batch, trainer.current_epoch, batch_idx
-        )
-
-    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Check the loss of the last step, and count the skipped steps."""
-        self._check_step()
-        self._check_step = lambda: None
-        epoch, steps = trainer.current_epoch, trainer.num_training_batches
-        skipped, in_a_row = (
-            int(getattr(pl_module, name, 0)) for name in ("skipped_steps", "skipped_in_a_row")
-        )
-        pl_module.log("steps.skipped", float(skipped))
-        if in_a_row >= TOO_MANY_SKIPPED:
-            missed = f"none of the latest {in_a_row} steps had finite gradients (epoch {epoch})"
-            raise UsageError(f"training: {missed}; {ADVICE}")
-        if skipped:
-            what = f"{skipped} of {steps} steps had gradients that were not finite, and changed no weight"
-            log.warning("epoch %d: %s", epoch, what)
-
-    def _check(self, arriving: Callable[[], float], batch: Any, epoch: int, step: int) -> None:
-        loss = arriving()
-        if math.isfinite(loss):
-            return
-        tensors = [tensor.cpu() for tensor in tensors_of(batch)]
-        save_whole({"batch": tensors, "epoch": epoch, "step": step, "loss": loss}, self._path)
-        where = f"step {step} of epoch {epoch}; the batch is saved in {self._path}"
-        raise UsageError(f"training: the loss is {loss} at {where}; {ADVICE}")

@@ -34,8 +34,9 @@ from hexlit.training.evaluation import (
     ending_of,
     resume_command,
 )
+from hexlit.training.finite_guard import FiniteGuard
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
-from hexlit.training.module import FiniteGuard, TrainedModule
+from hexlit.training.module import TrainedModule
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
 from hexlit.training.phases import COMPILING, FINISHING, SAVING, PhaseClock, RunDisplay
 from hexlit.training.resuming import resumed_checkpoint

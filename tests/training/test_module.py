@@ -18,7 +18,8 @@ from hexlit.accelerate.ranks import Ranks
 from hexlit.errors import UsageError
 from hexlit.training.batches import PartOf, equal_parts_of, some_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.module import FiniteGuard, TrainedModule
+from hexlit.training.finite_guard import FiniteGuard
+from hexlit.training.module import TrainedModule
 from tests.training.trainers import as_they_are, quiet_trainer
 
 Batch = tuple[Tensor, Tensor]
