@@ -1,6 +1,6 @@
 """The notation for the players of a match.
 
-A player is a line of words, or a mapping with the same names:
+A player is a line of words:
 
     random
     rollouts simulations=64 playouts=32
@@ -8,11 +8,9 @@ A player is a line of words, or a mapping with the same names:
     solver
     checkpoint=runs/hex5/2026-01-31_12-00-00_a1b2c3 simulations=256 algorithm=puct name=deep
     policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt
-    checkpoint=hexlit:small simulations=64              (a network that comes along with the
-    package) level=3                                             (of hexlit:large, from 1, a
-    beginner, to 10) move_timeout=30 name=mohex htp=mohex --seed 1
-
-    {kind: checkpoint, source: runs/hex5/2026-01-31_12-00-00_a1b2c3, simulations: 256}
+    checkpoint=hexlit:small simulations=64    (a network that comes along with the package)
+    level=3                                   (of hexlit:large, from 1, a beginner, to 10)
+    move_timeout=30 name=mohex htp=mohex --seed 1
 
 One word names the kind, with its source behind `=` if it needs one; the others are settings. Blanks
 in a path are quoted as in a shell, and `~` is the home folder. All after `htp=` is the foreign
@@ -98,7 +96,7 @@ class PlayerSpec:
 
 
 def parse_players(given: object, *, simulations: int) -> list[PlayerSpec]:
-    """The players of a list of lines or mappings, or of a mapping from names to these.
+    """The players of a list of lines, or of a mapping from names to lines.
 
     A checkpoint without a number of simulations gets `simulations`.
 
@@ -132,31 +130,16 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
     Raises:
         UsageError: the player cannot be understood; the message names what would be right.
     """
-    if isinstance(given, Mapping) and "kind" in given:
-        words = {
-            str(key): str(value) for key, value in given.items() if key not in ("kind", "source")
-        }
-        words[str(given["kind"])] = str(given.get("source", ""))
-    elif isinstance(given, str):
-        words = _words(given)
-    else:
-        raise UsageError(
-            f"players: {given!r} is no player; write a line, or {{kind: {'|'.join(KINDS)}, source: SOURCE}}"
-        )
+    if not isinstance(given, str):
+        raise UsageError(f"players: {given!r} is no player; write a line, such as random")
+    words = _words(given)
     kinds = [word for word in words if word in KINDS]
     if len(kinds) != 1:
-        known = ", ".join(KINDS)
-        raise UsageError(
-            f"players: {given!r} names {'no' if not kinds else 'more than one'} kind of player: {known}"
-        )
+        raise UsageError(f"players: {given!r}: must name one of {', '.join(KINDS)}")
     kind = kinds[0]
     source = words.pop(kind)
     if bool(source) != (kind in SOURCES):
-        right = (
-            f"{kind}=SOURCE, {SOURCES[kind]}"
-            if kind in SOURCES
-            else f"{kind} alone, without a source"
-        )
+        right = f"{kind}=SOURCE, {SOURCES[kind]}" if kind in SOURCES else f"{kind} alone"
         raise UsageError(f"players: {given!r}: write {right}")
     chosen = words.pop("name", name)
     if not chosen.isprintable():
@@ -167,24 +150,20 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
                 f"players: level={source}: must be a whole number from 1 to {len(LEVELS)}"
             )
         settings = LEVELS[int(source) - 1]
-        kind_of_network = "checkpoint" if "simulations" in settings else "policy"
-        return PlayerSpec(
-            kind_of_network, f"{PACKAGED}large", chosen or f"level-{source}", dict(settings)
-        )
+        kind = "checkpoint" if "simulations" in settings else "policy"
+        return PlayerSpec(kind, f"{PACKAGED}large", chosen or f"level-{source}", dict(settings))
     if source and kind != "htp":
         source = str(Path(source).expanduser())
-    return PlayerSpec(
-        kind, source, chosen, {key: _value(kind, key, text) for key, text in words.items()}
-    )
+    typed = {key: _value(kind, key, text) for key, text in words.items()}
+    return PlayerSpec(kind, source, chosen, typed)
 
 
 def _words(line: str) -> dict[str, str]:
     """The words of a line by their part before `=`; all after `htp=` is one."""
     head, *command = re.split(r"(?:^|\s)htp=", line, maxsplit=1)
     try:
-        words = [word.partition("=")[::2] for word in shlex.split(head)] + [
-            ("htp", text.strip()) for text in command
-        ]
+        words = [word.partition("=")[::2] for word in shlex.split(head)]
+        words += [("htp", text.strip()) for text in command]
         shlex.split(" ".join(command))
     except ValueError as error:
         raise UsageError(f"players: {line!r} cannot be read: {error}") from error

@@ -1,7 +1,6 @@
 """The settings of `hexlit bench`, for Hex and for other tasks. Nothing heavy is imported here."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.errors import UsageError
@@ -78,11 +77,3 @@ class BenchConfig(Settings):
             raise UsageError(
                 "json=true markdown=true: choose one of them, or output=FOLDER, which gets both"
             )
-        if self.write is not None:
-            if self.what != "batch":
-                raise UsageError(f"write={self.write}: only what=batch finds something to write")
-            path = Path(self.write)
-            if path.suffix != ".yaml" or path.resolve().parent.name != "accelerator":
-                raise UsageError(
-                    f"write={path}: a config of this group is a .yaml in a folder named accelerator"
-                )

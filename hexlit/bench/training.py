@@ -32,7 +32,6 @@ from hexlit.bench.config import BenchConfig
 from hexlit.bench.forward import measure_own_forward
 from hexlit.bench.measure import Measurement, Outcome, Subject, beside, line_of
 from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
 from hexlit.hex.record import GameRecord
 from hexlit.nets.evaluator import random_planes
 from hexlit.search.evaluator import UniformEvaluator
@@ -285,8 +284,7 @@ def fit(
 
 
 def measure_batches(subject: Subject) -> Outcome:
-    """The batch size of this machine: the smallest that is nearly as fast as any; written to a
-    config if requested.
+    """The batch size of this machine: the smallest that is nearly as fast as any.
 
     Sizes are tried in ascending order, until one does not fit into memory at once.
 
@@ -299,15 +297,9 @@ def measure_batches(subject: Subject) -> Outcome:
         rates[batch] = measure_steps(trainee, subject.config, profile)
         if not rates[batch].fits or rates[batch].median is None:
             break
-    batch, path = best_batch(rates, subject.config.accelerator.memory_cap), subject.config.write
-    message = [
-        f"batch {batch} is the smallest within 5% of the best rate: accelerator.train_batch={batch}"
-    ]
-    if path is not None:
-        message.append(
-            f"written to {path}; use it by `{write_accelerator(Path(path), subject.profile, batch)}`"
-        )
-    return Outcome(list(rates.values()), message)
+    batch = best_batch(rates, subject.config.accelerator.memory_cap)
+    found = f"batch {batch} is the smallest within 5% of the best rate"
+    return Outcome(list(rates.values()), [f"{found}: accelerator.train_batch={batch}"])
 
 
 def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
@@ -317,28 +309,15 @@ def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
         UsageError: none of them fits into memory.
     """
     most = (cap or math.inf) * GIB
-    there = {
-        batch: one for batch, one in rates.items() if one.fits and (one.peak_bytes or 0) <= most
-    }
-    fitting = {batch: one.median for batch, one in there.items() if one.median is not None}
+    fitting: dict[int, float] = {}
+    for batch, one in rates.items():
+        if one.fits and (one.peak_bytes or 0) <= most and one.median is not None:
+            fitting[batch] = one.median
     if not fitting:
         raise UsageError(
             f"what=batch: memory holds none of the batches {', '.join(map(str, rates))}"
         )
     return min(batch for batch, rate in fitting.items() if rate >= NEARLY * max(fitting.values()))
-
-
-def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
-    """Write a config of the group `accelerator` with this batch, and return the command that uses
-    it.
-
-    `path` is a YAML file in a folder `accelerator`, where Hydra looks for the group.
-    """
-    command = f"hexlit train --config-dir {path.resolve().parent.parent} accelerator={path.stem}"
-    lines = [f"# {command}", "defaults:", f"  - {profile.device.type}", "  - _self_"]
-    lines += [f"device: {profile.device}", f"train_batch: {batch}"]
-    write_text_atomic(path, "\n".join(lines) + "\n")
-    return command
 
 
 def compare_devices(subject: Subject, profiles: Sequence[DeviceProfile] = ()) -> Outcome:

@@ -38,7 +38,6 @@ OWN_KEYS = (
     "json",
     "markdown",
     "output",
-    "write",
 )
 """Settings that belong to `hexlit bench`, not to a recipe or a task."""
 
@@ -61,9 +60,8 @@ def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:
     from hexlit.reporting.bench import bench_page
     from hexlit.reporting.text import markdown, terminal
 
-    for path in (asked.output and Path(asked.output), asked.write and Path(asked.write).parent):
-        if path:
-            path.mkdir(parents=True, exist_ok=True)  # before minutes are spent on the results
+    if asked.output is not None:  # before minutes are spent on the results
+        Path(asked.output).mkdir(parents=True, exist_ok=True)
     with Console(stderr=True).status("measuring") as status:
         report = measured(asked, recipe, status.update)
     page = bench_page(report)

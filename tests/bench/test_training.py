@@ -26,7 +26,6 @@ from hexlit.bench.training import (
     measure_batches,
     measure_window,
     window_batches,
-    write_accelerator,
 )
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
@@ -114,28 +113,6 @@ def test_the_smallest_batch_within_5_percent_of_the_best_is_taken() -> None:
     assert best_batch(rates, 2.0) == 64
     with pytest.raises(UsageError, match="what=batch: memory holds none of the batches 32, 64"):
         best_batch({32: line(None), 64: line(9.0, fits=False)}, None)
-
-
-def test_the_batch_is_written_as_a_config_that_hydra_takes(
-    profile: DeviceProfile, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    from hexlit.commands.train import main
-
-    command = write_accelerator(tmp_path / "accelerator" / "tuned.yaml", profile, 48)
-    assert command == f"hexlit train --config-dir {tmp_path} accelerator=tuned"
-    assert main([*command.split()[2:], "--cfg", "job"]) == 0
-    shown = capfd.readouterr().out
-    assert "train_batch: 48" in shown
-    assert "memory_warning: 8000.0" in shown  # what the file does not name stays
-
-
-def test_the_batch_of_one_card_is_written_for_that_card(
-    profile: DeviceProfile, tmp_path: Path
-) -> None:
-    second = replace(profile, device=torch.device("cuda:1"))
-    write_accelerator(tmp_path / "tuned.yaml", second, 48)
-    lines = (tmp_path / "tuned.yaml").read_text().splitlines()
-    assert lines[1:] == ["defaults:", "  - cuda", "  - _self_", "device: cuda:1", "train_batch: 48"]
 
 
 class Slowed(Dataset[Any]):

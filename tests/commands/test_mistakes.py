@@ -23,7 +23,6 @@ GAMES = "train board=5 data=games"
 MATCH = "match board=4 players=[random,rollouts]"
 MISTAKES = [
     ("bench json=true markdown=true", "output=FOLDER"),
-    ("bench write=a/accelerator/x.yaml", "only what=batch"),
     (f"{BATCH} write=tuned.yaml", "in a folder named accelerator"),
     ("bench what=search output=/dev/null/x", "/dev/null"),
     ("bench checkpoint=nowhere.ckpt", "checkpoint=nowhere.ckpt: there is no such file"),

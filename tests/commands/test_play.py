@@ -59,9 +59,7 @@ def test_it_listens_on_this_computer_alone() -> None:
 
 def test_players_are_those_of_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packaged, "FOLDER", Path("/no/networks"))
-    settings = PlayConfig(
-        players=["two_distance depth=1 name=quick", {"kind": "random", "name": "dice"}]
-    )
+    settings = PlayConfig(players=["two_distance depth=1 name=quick", "random name=dice"])
     roster = shared_by_all(settings).roster
     assert list(roster.offers) == ["rollouts", "two_distance", "random", "quick", "dice"]
 
