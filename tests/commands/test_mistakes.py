@@ -18,12 +18,10 @@ from tests.commands.tiny import save_untrained
 from tests.planning.test_plan import PACE
 
 SGF = Path(__file__).parents[1] / "samples" / "games_5x5.sgf"
-BATCH = "bench what=batch"
 GAMES = "train board=5 data=games"
 MATCH = "match board=4 players=[random,rollouts]"
 MISTAKES = [
     ("bench json=true markdown=true", "output=FOLDER"),
-    (f"{BATCH} write=tuned.yaml", "in a folder named accelerator"),
     ("bench what=search output=/dev/null/x", "/dev/null"),
     ("bench checkpoint=nowhere.ckpt", "checkpoint=nowhere.ckpt: there is no such file"),
     ("bench task=forecast what=forward", "what=forward: other tasks than hex"),
