@@ -14,7 +14,7 @@ import numpy as np
 
 from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.matches import most_openings, play_match
-from hexlit.arena.players import PLAYOUTS, Judgement, Judging, Player, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import PLAYOUTS, Judging, Player, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
 from hexlit.arena.ratings import rate_against_perfect
 from hexlit.hex.arrays import BoolArray, FloatArray, Int8Array, Int16Array
@@ -36,9 +36,6 @@ FIRST_SHARE = 5
 
 NEAR = 0.05
 """It goes on with all of them where the figures of the fifth are this near to the target."""
-
-SHOWN_MISTAKES = 12
-"""A final measurement lists at most this many positions with a win given away."""
 
 CALIBRATION = ("brier", "log_loss", "calibration_error", "sign_accuracy")
 """Figures of a `Calibration`."""
@@ -97,27 +94,6 @@ def keeps_the_win(
     return wins[np.arange(len(moves)), moves]
 
 
-def mistakes(positions: SolvedPositions, judged: Judgement, kind: str) -> list[dict[str, Any]]:
-    """Won positions with the win given away by the move `judged`, at most `SHOWN_MISTAKES`.
-
-    Each has the `kind` of the positions, the `cells` (of the board), `to_move`, the `move` and its
-    `value`, and the `winning` moves.
-    """
-    loses_the_win = positions.won & ~keeps_the_win(positions, judged.action)
-    wrong = np.flatnonzero(loses_the_win)[:SHOWN_MISTAKES]
-    return [
-        {
-            "kind": kind,
-            "cells": positions.cells[row].tolist(),
-            "to_move": int(positions.to_move[row]),
-            "move": int(judged.action[row]),
-            "value": round(float(judged.value[row]), 4),
-            "winning": np.flatnonzero(positions.winning_moves[row]).tolist(),
-        }
-        for row in wrong
-    ]
-
-
 @dataclass
 class Strength:
     """Measures networks of one board size, always with the same positions."""
@@ -161,7 +137,7 @@ class Strength:
         Without any search: `value_openings_right` and `value_opening_map`; over `game_positions`
         positions from games `value_brier`, `value_log_loss`, `value_calibration_error`,
         `value_sign_accuracy` (see `Calibration`) and `games_policy_optimality`. Only the end
-        measures `games_search_optimality` and the `mistakes` in all won positions (see `mistakes`).
+        measures `games_search_optimality`.
         """
         searcher = SearchPlayer(
             self.search, evaluator, size=self.size, batch=self.batch, swap=self.swap
@@ -217,9 +193,6 @@ class Strength:
             won = from_games.only(from_games.won)
             judged = searcher.judge(won.cells, won.to_move)
             figures["games_search_optimality"] = float(keeps_the_win(won, judged.action).mean())
-            values = searched.value[len(openings) :]
-            lost = mistakes(positions, Judgement(moves, values), "random")
-            figures["mistakes"] = [*lost, *mistakes(won, judged, "games")][:SHOWN_MISTAKES]
         return figures
 
     def _judge_by_value(self, policy: PolicyPlayer, positions: SolvedPositions) -> Figures:

@@ -119,10 +119,7 @@ def board_picture(
     """
     if isinstance(board, PositionBoard):
         cells = np.array(board.cells, np.int8)
-        notes = {cell: CellNote(shade=tint(GOOD, 0.6)) for cell in board.marks}
-        if board.ring is not None:
-            notes[board.ring] = replace(notes.get(board.ring, CellNote()), ring=MARK)
-        return board.title, board_svg(cells, isqrt(len(cells)), notes=notes, dark=dark)
+        return board.title, board_svg(cells, isqrt(len(cells)), dark=dark)
     values = {
         cell: 0.75 * value if board.exact else value for cell, value in enumerate(board.values)
     }

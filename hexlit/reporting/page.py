@@ -237,12 +237,10 @@ class OpeningsBoard:
 
 @dataclass(frozen=True)
 class PositionBoard:
-    """A position: int8 `cells` `[n*n]`, the marked cells, and the cell with a ring."""
+    """A position, int8 `cells` `[n*n]`."""
 
     title: str
     cells: Sequence[int]
-    marks: Sequence[int] = ()
-    ring: int | None = None
     answer: str = ""
     """Text that a page shows only when it is asked for."""
 

@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from math import isqrt
 
-from hexlit.hex.notation import format_cell
 from hexlit.hex.record import GameRecord
 from hexlit.reporting import page as pages
 from hexlit.reporting.board import step_game
@@ -86,7 +84,6 @@ def hex_sections(files: RunFiles, games: Sequence[GameRecord] = ()) -> list[Sect
     details: dict[str, Sequence[Block]] = {"Evaluations": _evaluations(files, strength)}
     if maps:
         details["Openings"] = [Boards([*maps, *solved(truth)]), Notes([MAP_LEGEND], "quiet")]
-    details["Wins given away"] = _mistakes(strength)
     if charts:
         details["Self-play"] = [Figures(charts)]
     if steps:
@@ -147,19 +144,6 @@ def solved(truth: Sequence[bool] | None) -> list[pages.OpeningsBoard]:
     """The openings that win in perfect play; none where it is not known."""
     values = [1 if wins else -1 for wins in truth or ()]
     return [pages.OpeningsBoard("Solved: perfect play", values, exact=True)] if truth else []
-
-
-def _mistakes(strength: Document) -> list[Block]:
-    """Won positions that the search lost at the last evaluation."""
-    mistakes: Sequence[Document] = strength.get("mistakes") or ()
-    boards = []
-    for one in mistakes:
-        move, mover = int(one["move"]), "Black" if one["to_move"] > 0 else "White"
-        lost = format_cell(move, isqrt(len(one["cells"])))
-        title = f"{mover} to move: {lost} loses; value {one['value']:+.2f}"
-        boards.append(pages.PositionBoard(title, one["cells"], one["winning"], move))
-    legend = Notes(["Shaded cells win; the ring is on the searched move."], "quiet")
-    return [legend, Boards(boards)] if boards else []
 
 
 def strength_page(document: Document) -> pages.Page:

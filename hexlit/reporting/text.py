@@ -137,7 +137,7 @@ def _board(board: OpeningsBoard | PositionBoard) -> Text:
         values = [value > 0 for value in board.values] if board.exact else board.values
         return Text.assemble(title, draw_openings(values, board.truth))
     cells = np.array(board.cells, np.int8)
-    drawn = draw_board(cells, isqrt(len(cells)), board.marks, last=board.ring)
+    drawn = draw_board(cells, isqrt(len(cells)))
     return Text.assemble(title, drawn, (f"\n{SIDES}", "dim"))
 
 

@@ -42,13 +42,19 @@ class Case:
     sizes: tuple[int, ...] = (2, 3, 5)
     takes_wins: bool = True
     stops_losses: bool = True
+    repeats: bool = True
+    """Whether moves depend on nothing that was asked before."""
     colours_alike: bool = True
     """Whether the mirror image with the colours exchanged gets the mirrored move."""
 
 
 CASES = {
     **{
-        name: Case(make, (2, 3, 4, 5, 8) if name == "solver" else (2, 3, 4, 5, 8, 13))
+        name: Case(
+            make,
+            (2, 3, 4, 5, 8) if name == "solver" else (2, 3, 4, 5, 8, 13),
+            repeats=name != "solver",  # which remembers proofs and their cost
+        )
         for name, make in BASELINES.items()
     },
     "random": Case(
@@ -70,6 +76,12 @@ CASES = {
         stops_losses=False,
     ),
 }
+
+
+def of_cases(quality: str) -> pytest.MarkDecorator:
+    """The players of this quality."""
+    cases = {name: case for name, case in CASES.items() if getattr(case, quality)}
+    return pytest.mark.parametrize("case", cases.values(), ids=cases)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -102,9 +114,7 @@ def test_the_answer_to_a_first_stone_is_a_free_cell_or_the_swap(case: Case) -> N
         )
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=name) for name, case in CASES.items() if case.takes_wins]
-)
+@of_cases("takes_wins")
 def test_a_win_in_one_move_is_taken(case: Case) -> None:
     for size in case.sizes:
         cells, to_move, _ = random_positions(size, 12, size, before_the_end=True)
@@ -114,9 +124,7 @@ def test_a_win_in_one_move_is_taken(case: Case) -> None:
             assert move in wins, f"on {size}x{size} it plays {move}, {wins} win"
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=name) for name, case in CASES.items() if case.stops_losses]
-)
+@of_cases("stops_losses")
 def test_a_loss_in_one_move_is_stopped_where_it_can_be(case: Case) -> None:
     """The same positions with the other player to move."""
     stopped = 0
@@ -136,9 +144,7 @@ def test_a_loss_in_one_move_is_stopped_where_it_can_be(case: Case) -> None:
     assert stopped
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=name) for name, case in CASES.items() if name != "solver"]
-)
+@of_cases("repeats")
 def test_moves_depend_on_the_position_and_the_seed_alone(case: Case) -> None:
     """Not on the games played beside it,
     nor on what was asked before (the solver remembers proofs and their cost).
@@ -155,9 +161,7 @@ def test_moves_depend_on_the_position_and_the_seed_alone(case: Case) -> None:
         assert alone == moves[row], f"it plays {moves[row]} among others and {alone} alone"
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=name) for name, case in CASES.items() if case.colours_alike]
-)
+@of_cases("colours_alike")
 def test_both_colours_play_alike(case: Case) -> None:
     """The transposed position with exchanged colours gets the transposed move."""
     for size in case.sizes:

@@ -8,15 +8,12 @@ import pytest
 
 from hexlit.arena import strength
 from hexlit.arena.config import EvaluationConfig, StrengthTargetConfig
-from hexlit.arena.players import Judgement, SearchPlayer
-from hexlit.arena.positions import game_positions
+from hexlit.arena.players import SearchPlayer
 from hexlit.arena.ratings import macs_to_perfect
 from hexlit.arena.strength import (
-    SHOWN_MISTAKES,
     SOLVED_SIZES,
     Figures,
     Strength,
-    mistakes,
     opening_values,
     target_of,
 )
@@ -183,19 +180,3 @@ def test_other_boards_are_measured_by_a_match_against_rollouts(
     )
     assert figures["score"] == figures["rollouts_share"]
     assert 0 <= figures["score"] <= 1
-
-
-def test_mistakes_are_won_positions_that_the_move_gives_away() -> None:
-    positions = game_positions(4, 60, seed=1)
-    won = positions.only(positions.won)
-    best = won.winning_moves.argmax(1).astype(np.int16)
-    values = np.full(len(won), 0.5, np.float32)
-    assert mistakes(won, Judgement(best, values), "games") == []
-    losing = (won.cells == 0) & ~won.winning_moves
-    moves = np.where(losing.any(1), losing.argmax(1), best).astype(np.int16)
-    found = mistakes(won, Judgement(moves, values), "games")
-    assert len(found) == SHOWN_MISTAKES
-    for one in found:
-        assert one["move"] not in one["winning"]
-        assert one["cells"][one["move"]] == 0
-        assert one["value"] == 0.5

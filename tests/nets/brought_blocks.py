@@ -95,25 +95,11 @@ class Wider(Plain):
         return torch.cat((x, x[..., :1]), 3)
 
 
-class Halved(Plain):
-    """Sound on even boards alone."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x + nn.functional.interpolate(nn.functional.max_pool2d(x, 2), scale_factor=2)
-
-
 class Doubled(Plain):
     """It answers in another number format."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x.double()
-
-
-class Paired(Plain):
-    """It answers with two tensors."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x, x  # type: ignore[return-value]
 
 
 ONE = Plain(NetConfig(channels=8))
@@ -124,13 +110,6 @@ def single(config: NetConfig) -> nn.Module:
     return ONE
 
 
-def nothing(config: NetConfig) -> None:
-    """No module."""
-
-
 def failing(config: NetConfig) -> nn.Module:
     """It cannot be made."""
     raise KeyError("groups")
-
-
-NUMBER = 3

@@ -16,21 +16,12 @@ from hexlit.reporting.text import markdown
 from tests.reporting.documents import checked, make_run, shown
 from tests.reporting.test_game_viewer import record
 
-MISTAKE = {
-    "kind": "random",
-    "cells": [1, -1, *[0] * 7],
-    "to_move": 1,
-    "move": 2,
-    "value": 0.25,
-    "winning": [3],
-}
 STRENGTH: dict[str, Any] = {
     "openings": 9,
     "openings_right": 8,
     "opening_map": [-0.5] * 4 + [0.9] + [-0.5] * 4,
     "opening_truth": [False] * 3 + [True] * 2 + [False] * 4,
     "search_optimality": 0.9,
-    "mistakes": [MISTAKE],
 }
 
 
@@ -42,13 +33,11 @@ def test_a_run_has_its_strength_first_openings_beside_the_solved_ones_and_games(
     assert [section.title for section in sections] == [
         "Strength",
         "Openings",
-        "Wins given away",
         "Sample games",
     ]
     page = checked(render(Page("p", "", sections)))
     assert "The search's map (8 of 9 right)" in page.text
     assert "Solved: perfect play" in page.text
-    assert "Black to move: c1 loses; value +0.25" in page.text
     assert "network after 0 epochs · 5 moves" in page.text
     assert hex_sections(read_run(make_run(tmp_path / "other")), []) == []
 

@@ -25,6 +25,11 @@ def board_of(session: HtpSession) -> str:
     )
 
 
+def visits(session: HtpSession) -> int:
+    """Simulations of the present tree."""
+    return sum(candidate.visits for candidate in session.thinker.search.candidates())
+
+
 def test_genmove_plays_its_move_and_reg_genmove_does_not() -> None:
     session = session_of(4)
     tell(session, "play b b2")
@@ -138,20 +143,20 @@ def test_a_player_without_time_answers_all_the_same_and_at_once(line: str) -> No
     session = session_of(5, simulations=30_000)
     tell(session, line)
     assert ask(session, "genmove b").startswith("= ")
-    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) < 30_000
+    assert visits(session) < 30_000
 
 
 def test_seconds_limit_the_thinking_and_so_does_an_interrupt() -> None:
     session = session_of(5, simulations=30_000, seconds=0.01)
     assert ask(session, "genmove b").startswith("= ")
-    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) < 30_000
+    assert visits(session) < 30_000
     session = session_of(5, simulations=30_000)
     started = time.monotonic()
     _, answers = converse(session, b"genmove b\n# interrupt\n2 genmove w\n# interrupt\n")
     assert [answer[:2] for answer in answers] == ["= ", "=2"]
     assert session.position.stones == 2
     assert time.monotonic() - started < 60
-    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) < 30_000
+    assert visits(session) < 30_000
 
 
 def test_at_a_level_the_policy_plays_or_fewer_simulations() -> None:
@@ -164,7 +169,7 @@ def test_at_a_level_the_policy_plays_or_fewer_simulations() -> None:
     assert ask(session, "reg_genmove b") != likeliest
     tell(session, "param_game level 8")
     ask(session, "reg_genmove b")
-    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) == 64
+    assert visits(session) == 64
     assert (
         ask(session, "param_game level 11") == "? level '11': must be a whole number from 0 to 10"
     )
@@ -180,7 +185,7 @@ def test_parameters_are_listed_read_and_set() -> None:
     assert ask(session, "param_game simulations") == "= 2"
     assert session.swap
     ask(session, "genmove b")
-    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) == 2
+    assert visits(session) == 2
 
 
 def test_the_tree_lives_on_between_moves_only_where_that_is_wanted() -> None:
@@ -195,8 +200,7 @@ def test_the_tree_lives_on_between_moves_only_where_that_is_wanted() -> None:
             "param_game simulations 1",
         )
         ask(session, "genmove b")
-        visits = sum(candidate.visits for candidate in session.thinker.search.candidates())
-        assert (visits > 1) is reuse
+        assert (visits(session) > 1) is reuse
 
 
 INFO = re.compile(
@@ -291,10 +295,10 @@ def test_a_win_in_one_is_seen_after_each_move_and_by_the_search() -> None:
 
 def test_analyses_of_one_position_show_one_search() -> None:
     session = session_of(4, simulations=48)
-    visits = pairs_of(ask(session, "hexlit-visits b"))
-    assert sum(map(int, visits.values())) == 48
-    assert visits.keys() == pairs_of(ask(session, "hexlit-priors b")).keys()
-    assert pairs_of(ask(session, "hexlit-visits b")) == visits
+    shown = pairs_of(ask(session, "hexlit-visits b"))
+    assert sum(map(int, shown.values())) == 48
+    assert shown.keys() == pairs_of(ask(session, "hexlit-priors b")).keys()
+    assert pairs_of(ask(session, "hexlit-visits b")) == shown
     assert sum(map(float, pairs_of(ask(session, "hexlit-policy b")).values())) == pytest.approx(
         100, abs=1
     )
