@@ -205,11 +205,10 @@ class HexNet(nn.Module):
         stages = zip(
             pairwise(accumulate(self.config.blocks, initial=0)), self.attention, strict=True
         )
-        return [
-            part
-            for (start, end), attention in stages
-            for part in (*self.blocks[start:end], attention)
-        ]
+        trunk: list[nn.Module] = []
+        for (start, end), attention in stages:
+            trunk += [*self.blocks[start:end], attention]
+        return trunk
 
 
 def build_net(config: NetConfig) -> HexNet:

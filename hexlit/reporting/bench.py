@@ -34,15 +34,10 @@ def bench_page(report: Any) -> Page:
         )
     headings = ["what", "precision", "device", "threads", "median", "quartiles", *FIGURES, "peak"]
     measured = table("", [*headings, Column("", rank=1)], rows, names=2, ranks=ranks)
-    grids = (
-        [grid]
-        if (grid := grid_of([line for line in report.lines if line.batch is not None]))
-        else []
-    )
-    sections = [
-        Section("Measurements", [measured]),
-        *(Section(one.caption, [one]) for one in grids),
-    ]
+    sections = [Section("Measurements", [measured])]
+    grid = grid_of([line for line in report.lines if line.batch is not None])
+    if grid is not None:
+        sections.append(Section(grid.caption, [grid]))
     return Page(report.title, "", [*sections, Section("Findings", [Notes(report.said)])])
 
 
@@ -50,9 +45,8 @@ def grid_of(lines: Sequence[Any]) -> Table | None:
     """Medians of the forward pass by way and batch, and the longest refresh of each way; the
     `lines` have one unit.
     """
-    ways, batches = (
-        list(dict.fromkeys(getattr(one, key) for one in lines)) for key in ("precision", "batch")
-    )
+    ways = list(dict.fromkeys(one.precision for one in lines))
+    batches = list(dict.fromkeys(one.batch for one in lines))
     rows = []
     for way in ways:
         own = {one.batch: one for one in lines if one.precision == way}

@@ -97,10 +97,12 @@ def draw_openings(
         for cell in range(row * size, (row + 1) * size):
             value = None if math.isnan(judged[cell] or 0) else judged[cell]
             wrong = truth is not None and value is not None and not judged_right(value, truth[cell])
-            look = DOUBT_STYLE if value is None else WIN_STYLE if value > 0 else LOSS_STYLE
-            board.append(
-                f"{_judgement(value):>3}{'!' if wrong else ' '}", WRONG_STYLE if wrong else look
-            )
+            look = DOUBT_STYLE
+            if wrong:
+                look = WRONG_STYLE
+            elif value is not None:
+                look = WIN_STYLE if value > 0 else LOSS_STYLE
+            board.append(f"{_judgement(value):>3}{'!' if wrong else ' '}", look)
         board.append("\n")
     board.append("    ").append(" wins ", WIN_STYLE).append(" loses ", LOSS_STYLE)
     if truth is not None:
@@ -191,8 +193,11 @@ def _moves(shown: ShownGame) -> list[Text]:
     lines = []
     for ply, name in enumerate(move_names(shown.record)):
         name = f"[{name}]" if ply < shown.record.opening else name
-        style = "dim" if ply >= shown.ply else BLACK_STYLE if ply % 2 == 0 else WHITE_STYLE
-        lines += [Text()] if ply % _MOVES_A_LINE == 0 else []
+        style = BLACK_STYLE if ply % 2 == 0 else WHITE_STYLE
+        if ply >= shown.ply:
+            style = "dim"
+        if ply % _MOVES_A_LINE == 0:
+            lines.append(Text())
         lines[-1].append(f"{ply + 1:>3} ", "dim").append(name.ljust(6), style)
     return lines
 

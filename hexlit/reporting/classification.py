@@ -112,18 +112,14 @@ def score_tables(test: Document) -> list[Table]:
         "brier": "Brier",
     }
     scorers = {"model": "network", "baseline": "TF-IDF + logistic regression"}
-    rows = [
-        [title, *(f"{test[key][name]:.4f}" for name in names)] for key, title in scorers.items()
-    ]
+    rows = []
+    for key, title in scorers.items():
+        rows.append([title, *(f"{test[key][name]:.4f}" for name in names)])
     result = [table(f"{test['texts']} texts of the test set", ["", *names.values()], rows)]
-    rows = [
-        [
-            shorten(row["name"]),
-            *(f"{row[name]:.3f}" for name in ("precision", "recall", "f1")),
-            str(row["support"]),
-        ]
-        for row in test["classes"]
-    ]
+    rows = []
+    for row in test["classes"]:
+        scores = [f"{row[name]:.3f}" for name in ("precision", "recall", "f1")]
+        rows.append([shorten(row["name"]), *scores, str(row["support"])])
     result.append(table("The network by class", ["", "precision", "recall", "F1", "support"], rows))
     confusion = test["confusion"]
     if len(confusion["classes"]) <= SHOWN_CLASSES:

@@ -4,6 +4,7 @@ differ.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 from typing import Any
 
@@ -58,9 +59,11 @@ def comparison_page(
 ) -> Page:
     """The whole page; `epochs` and the `price` of an hour are for the table of costs."""
     settings = [run.files.settings() for run in runs]
-    names = dict.fromkeys(name for one in settings for name in one)
-    differing = [name for name in names if len({one.get(name) for one in settings}) > 1]
-    rows = [[name, *(one.get(name, DASH) for one in settings)] for name in differing]
+    rows = []
+    for name in dict.fromkeys(chain.from_iterable(settings)):
+        values = [one.get(name, DASH) for one in settings]
+        if len(set(values)) > 1:
+            rows.append([name, *values])
     columns = [
         Column("setting", kept=True, code=True),
         *(Column(run.name, code=True) for run in runs),
@@ -84,7 +87,7 @@ def comparison_page(
 def figures_table(runs: Sequence[ComparedRun]) -> Table:
     """A row per run."""
     results = [final_figures(run.files) for run in runs]
-    measures = list(dict.fromkeys(name for result in results for name in result))
+    measures = list(dict.fromkeys(chain.from_iterable(results)))
     headings = [
         "epochs",
         "wall time",
@@ -228,24 +231,24 @@ def _chart(
     **look: Any,
 ) -> Figure:
     what, unit, factor = AXES[axis]
-    lines = {
-        run.name: ([x and x / factor for x in run.files.column(axis)], run.files.column(metric))
-        for run in runs
-        if {metric, axis} <= set(run.files.metrics)
-    }
+    lines = {}
+    for run in runs:
+        if {metric, axis} <= set(run.files.metrics):
+            places = [x and x / factor for x in run.files.column(axis)]
+            lines[run.name] = places, run.files.column(metric)
     return plot(f"{metric}-{what}{suffix}", title, lines, x=unit, y=words_of(metric), **look)
 
 
 def costs_section(
     runs: Sequence[ComparedRun], lengths: Sequence[int], price: float | None
 ) -> Section:
-    """Hours, and with a `price` per hour money, for numbers of epochs; and the pace beside the
+    """Hours, and with a `price` per hour money, for numbers of epochs; and the pace next to the
     first run's.
 
     Workers are the processes that make data for a run, one if it has none; not known where the
     machine decided.
     """
-    headings = ["run", "pace beside the first", "workers", "efficiency of workers"]
+    headings = ["run", "pace next to the first", "workers", "efficiency of workers"]
     for number in lengths:
         headings += [f"{number:,} epochs: hours", *(["cost"] if price is not None else [])]
     rows, first = [], rates_of(runs[0].files).epoch_seconds
@@ -255,11 +258,11 @@ def costs_section(
         rate = rates_of(run.files)
         pace = first / rate.epoch_seconds if first and rate.epoch_seconds else None
         share = pace * workers[0] / count if pace and workers[0] and count else None
-        costs = [text for number in lengths for text in rate.costs(number, price)]
+        costs = chain.from_iterable(rate.costs(number, price) for number in lengths)
         rows.append(
             [run.name, shown(pace, "{:.2f}×"), cell(count, "count"), shown(share, "{:.0%}"), *costs]
         )
-    line = "At the rates that each run measured on its machine. Efficiency: pace by worker beside the first run's."
+    line = "At the rates that each run measured on its machine. Efficiency: pace by worker next to the first run's."
     line += (
         f" An hour costs {price:g}."
         if price is not None

@@ -122,7 +122,8 @@ def draw_chart(data: Chart) -> Figure:
         axis.set_major_formatter("{x:,.6g}")
     if data.share:
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
-    far_apart = data.may_be_log and spread_out(y for line in data.lines for _, y in line.points)
+    points = chain.from_iterable(line.points for line in data.lines)
+    far_apart = data.may_be_log and spread_out(y for _, y in points)
     if data.log_x:
         log_scale(axes, "x")
     if far_apart:

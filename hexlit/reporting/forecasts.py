@@ -136,10 +136,9 @@ def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
             (f"+{horizon}", horizon, "mae") for horizon in _spread(horizons)
         ]
         lines += [(OVERALL, OVERALL, "mae"), ("RMSE", OVERALL, "rmse"), ("R²", OVERALL, "r2")]
-        cells = [
-            [head, *(_error(result[name, horizon][key]) for name in names)]
-            for head, horizon, key in lines
-        ]
+        cells = []
+        for head, horizon, key in lines:
+            cells.append([head, *(_error(result[name, horizon][key]) for name in names)])
         for naive in ("persistence", "seasonal"):
             skills = (format_share(result[name, OVERALL][f"skill_over_{naive}"]) for name in names)
             cells.append([f"skill over {naive}", *skills])

@@ -43,19 +43,17 @@ def _scaled(value: float, units: str, step: float) -> str:
         if value >= 0.9995 * step**power or not power
     )
     scaled = value / step**power
-    digits = 2 if scaled < 9.995 else 1 if scaled < 99.95 else 0
+    digits = 0
+    if scaled < 99.95:
+        digits = 2 if scaled < 9.995 else 1
     return f"{scaled:.{digits}f}{names[power]}"
 
 
 def _figure(value: float) -> str:
     """A loss or a learning rate with four significant digits."""
-    return (
-        f"{value:.4g}"
-        if value and abs(value) < 0.001
-        else f"{value:.4f}"
-        if abs(value) < 100
-        else f"{value:,.1f}"
-    )
+    if value and abs(value) < 0.001:
+        return f"{value:.4g}"
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}"
 
 
 FORMATS: Mapping[str | None, Callable[[Any], str]] = {
@@ -129,12 +127,8 @@ def format_figures(figures: Mapping[str, object]) -> dict[str, str]:
                 f"{value}/{figures['openings']}" if "openings" in figures else f"{value}"
             )
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            unit = (
-                "count"
-                if isinstance(value, int)
-                else "share"
-                if _SHARE.search(name)
-                else _FORMS.get(name)
-            )
+            unit = "share" if _SHARE.search(name) else _FORMS.get(name)
+            if isinstance(value, int):
+                unit = "count"
             texts[heading.replace("_", " ")] = shown(value, unit)
     return texts

@@ -73,16 +73,13 @@ def sweep_page(
         Notes([line] * bool(document["counts"]["interrupted"]), "quiet"),
     ]
     sections.append(Section("Failures and interruptions", blocks, detail=not document["failures"]))
-    flagged = {
-        flag: sorted(one["number"] for one in document["trials"] if flag in one["flags"])
-        for flag in FLAGS
-    }
-    rows = [
-        [flag, FLAGS[flag], ", ".join(map(str, numbers)) or "none"]
-        for flag, numbers in flagged.items()
-    ]
+    rows = []
+    for flag, meaning in FLAGS.items():
+        numbers = sorted(one["number"] for one in document["trials"] if flag in one["flags"])
+        rows.append([flag, meaning, ", ".join(map(str, numbers)) or "none"])
     flags = table("Sanity flags", ["flag", "meaning", "trials"], rows, names=3)
-    sections.append(Section("Sanity", [flags], detail=not any(flagged.values())))
+    flagged = any(one["flags"] for one in document["trials"])
+    sections.append(Section("Sanity", [flags], detail=not flagged))
     return Page(
         document["name"] or document["folder"],
         f"{document['folder']} · {made_by(document)}",
@@ -134,9 +131,10 @@ def leaderboard(
         if together and names
         else [Column(name, number=True) for name in names]
     )
-    columns += [Column("flags")] * (flagged or not together) + [Column("folder", code=True)] * (
-        not together
-    )
+    if flagged or not together:
+        columns.append(Column("flags"))
+    if not together:
+        columns.append(Column("folder", code=True))
     rows = []
     for trial in trials:
         params, number = trial["params"], trial["number"]
@@ -246,16 +244,12 @@ def shown_columns(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
     Those that no trial has are left out; objectives are always there.
     """
-    trials = document["trials"]
-    known = [
-        any(value_of(trial, one["path"]) is not None for trial in trials)
-        for one in document["columns"]
-    ]
-    return [
-        one
-        for one, there in zip(document["columns"], known, strict=True)
-        if one["dropped"] is None or there
-    ]
+    kept = []
+    for one in document["columns"]:
+        values = [value_of(trial, one["path"]) for trial in document["trials"]]
+        if one["dropped"] is None or any(value is not None for value in values):
+            kept.append(one)
+    return kept
 
 
 def value_of(trial: Any, path: Sequence[str | int]) -> Any:
@@ -348,7 +342,9 @@ def progress_line(document: Mapping[str, Any]) -> str:
     parts += [f"{counts[state]} {state}" for state in ("running", "interrupted") if counts[state]]
     parts += [f"{format_duration(progress['eta_seconds'])} left"] if progress["eta_seconds"] else []
     best = f"best {shown(progress['best_value'])} (trial {progress['best']})"
-    return ", ".join(parts + [best] * (progress["best"] is not None))
+    if progress["best"] is not None:
+        parts.append(best)
+    return ", ".join(parts)
 
 
 def running_table(running: Sequence[Trial]) -> Table:

@@ -97,7 +97,9 @@ def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
 
     Then long texts are broken.
     """
-    texts = [[_text(cell) for _, cell in block.cells(row)] for row in block.rows[:rows]]
+    texts = []
+    for cells in block.rows[:rows]:
+        texts.append([_text(cell) for _, cell in block.cells(cells)])
     least, whole = [], []
     for index, column in enumerate(block.columns):
         longest = max((line[index].cell_len for line in texts), default=0)

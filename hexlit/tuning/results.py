@@ -336,9 +336,11 @@ def as_document(results: SweepResults) -> dict[str, Any]:
         },
         "best": ranking.best,
         "columns": shown_columns(results),
-        "trials": [{name: getattr(one, name) for name in FIELDS} for one in results.by_rank()],
+        "trials": [],
         "failures": failures,
     }
+    for trial in results.by_rank():
+        document["trials"].append({name: getattr(trial, name) for name in FIELDS})
     for name in ("state", "counts", "pruning", "split", "comparable", "parameters", "progress"):
         document[name] = getattr(results, name)
     for name in ("name", "sampler", "pruner", "n_jobs", "seeds", "started", "finished", "seconds"):

@@ -183,7 +183,10 @@ class SweepSession:
                 while True:
                     if not running:
                         self._interrupt_abandoned()
-                    while len(running) < n_jobs and (begun := self._begin()) is not None:
+                    while len(running) < n_jobs:
+                        begun = self._begin()
+                        if begun is None:
+                            break
                         trial, overrides = begun
                         self._attempts.expect(trial, overrides)
                         running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = trial
