@@ -172,8 +172,8 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
     Raises:
         UsageError: the file is damaged, or not a part of a store.
     """
-    # The checksums of all columns are verified.
-    table = read_table(file, PART_SCHEMA.names).select(SCHEMA.names)
+    whole = read_table(file, PART_SCHEMA.names)  # the checksums of all columns are verified
+    table = whole.select(SCHEMA.names)
     faults = faults_of(table)
     sound = pa.array([row not in faults for row in range(table.num_rows)], pa.bool_())
     records = iter(to_records(table.filter(sound)))
@@ -184,6 +184,11 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
         else:
             games.append(next(records))
     if file.name != JOURNAL:
+        for row, text in enumerate(whole.column(MOVES_TEXT).to_pylist()):
+            game = games[row]
+            if text is not None and isinstance(game, GameRecord) and text != _moves_text(game):
+                reason = "moves_text names other moves than moves"
+                games[row] = RecordError("moves_text", reason, Place(str(file), row + 1))
         return games
     written: set[int] = set()
     for part in part_files(file.parent)[-1:]:

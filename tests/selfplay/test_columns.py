@@ -10,10 +10,12 @@ import pytest
 
 from hexlit.hex.notation import format_moves
 from hexlit.hex.record import GameRecord
+from hexlit.hex.records.game import RecordError
 from hexlit.selfplay.store import (
     MOVES_TEXT,
     PART_SCHEMA,
     SCHEMA,
+    read_rows,
 )
 from tests.selfplay.recorded_games import random_games, save
 
@@ -46,3 +48,13 @@ def test_the_moves_stand_beside_their_numbers_by_name(part: Path) -> None:
     texts = pq.read_table(part).column(MOVES_TEXT).to_pylist()
     assert texts == [format_moves(game.moves.tolist(), game.size) for game in GAMES]
     assert "swap-pieces" in texts[1]
+
+
+def test_a_row_whose_text_names_other_moves_is_no_game(part: Path) -> None:
+    table = pq.read_table(part)
+    texts = table.column(MOVES_TEXT).to_pylist()
+    texts[1] = texts[2]
+    at = table.schema.get_field_index(MOVES_TEXT)
+    pq.write_table(table.set_column(at, table.schema.field(at), [texts]), part)
+    wrong = [row.place.line for row in read_rows(part) if isinstance(row, RecordError)]
+    assert wrong == [2]

@@ -205,6 +205,14 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         opened(folder)
 
 
+def test_a_store_without_any_game_is_refused(tmp_path: Path) -> None:
+    folder = save(tmp_path / "store", random_games(2))
+    part = folder / "part-000000.parquet"
+    pq.write_table(pq.read_table(part).slice(0, 0), part)
+    with pytest.raises(UsageError, match="no position to learn from"):
+        opened(folder)
+
+
 def test_a_copy_for_another_process_maps_the_same_files(tmp_path: Path) -> None:
     """Nothing of the arrays is sent."""
     positions = opened(save(tmp_path / "store", random_games(5)))
