@@ -31,44 +31,49 @@ class BlockConformance:
         block = self.make(self.config)
         for size in self.sizes:
             x = self._features(size)
-            for answer in (block.train()(x), block.eval()(x)):
-                actual, expected = (tuple(answer.shape), answer.dtype), (tuple(x.shape), x.dtype)
-                assert actual == expected, f"on {size}x{size}: it returned {actual} for {expected}"
+            expected = tuple(x.shape), x.dtype
+            for training in (True, False):
+                answer = block.train(training)(x)
+                actual = tuple(answer.shape), answer.dtype
+                message = f"on {size}x{size}: it returned {actual} for {expected}"
+                assert actual == expected, message
 
     def test_every_weight_learns(self) -> None:
         """Its gradient is there and finite."""
         block = self.make(self.config).train()
         for size in self.sizes:
             block.zero_grad()
-            block(self._features(size).requires_grad_()).square().sum().backward()
+            x = self._features(size)
+            block(x.requires_grad_()).square().sum().backward()
             for name, weight in block.named_parameters():
-                assert weight.grad is not None, f"on {size}x{size}: {name} has no gradient"
-                assert weight.grad.isfinite().all(), (
-                    f"on {size}x{size}: the gradient of {name} is not finite"
-                )
+                place = f"on {size}x{size}: {name}"
+                assert weight.grad is not None, f"{place} has no gradient"
+                finite = weight.grad.isfinite().all()
+                assert finite, f"{place} has a gradient that is not finite"
 
     def test_an_answer_in_evaluation_depends_on_the_position_alone(self) -> None:
-        """Not on the positions beside it, nor on what was asked before."""
+        """Not on the positions next to it, nor on what was asked before."""
         block = self._trained()
         for size in self.sizes:
             x = self._features(size)
             whole = block(x)
-            alike = self._differences(block(x[1:2]), whole[1:2]), self._differences(block(x), whole)
-            assert max(alike) <= self.tolerance, (
-                f"on {size}x{size}: answers differ by {max(alike):.2g}"
-            )
+            alone = self._difference(block(x[1:2]), whole[1:2])
+            again = self._difference(block(x), whole)
+            difference = max(alone, again)
+            message = f"on {size}x{size}: answers differ by {difference:.2g}"
+            assert difference <= self.tolerance, message
 
     def test_its_state_is_all_that_another_one_needs(self) -> None:
         """A checkpoint keeps the state; a network is built again for evaluation and given it."""
-        block, other = self._trained(), self.make(self.config).eval()
+        block = self._trained()
+        other = self.make(self.config).eval()
         assert block is not other, "one module was returned twice"
         other.load_state_dict(block.state_dict())
         for size in self.sizes:
             x = self._features(size)
-            off = self._differences(other(x), block(x))
-            assert off <= self.tolerance, (
-                f"on {size}x{size}: with the same state answers differ by {off:.2g}"
-            )
+            difference = self._difference(other(x), block(x))
+            message = f"on {size}x{size}: with the same state answers differ by {difference:.2g}"
+            assert difference <= self.tolerance, message
 
     def _trained(self) -> "nn.Module":
         """A block in evaluation after a few steps, so that its statistics are not those of a new
@@ -79,7 +84,8 @@ class BlockConformance:
         block = self.make(self.config).train()
         for size in self.sizes:
             block.zero_grad()
-            block(self._features(size).requires_grad_() + 1).square().mean().backward()
+            x = self._features(size).requires_grad_()
+            block(x + 1).square().mean().backward()
             with torch.no_grad():
                 for weight in block.parameters():
                     if weight.grad is not None:
@@ -90,9 +96,8 @@ class BlockConformance:
         """The same `[4, C, size, size]` in every call."""
         import torch
 
-        return torch.rand(
-            4, self.config.channels, size, size, generator=torch.Generator().manual_seed(size)
-        )
+        generator = torch.Generator().manual_seed(size)
+        return torch.rand(4, self.config.channels, size, size, generator=generator)
 
-    def _differences(self, actual: "Tensor", expected: "Tensor") -> float:
+    def _difference(self, actual: "Tensor", expected: "Tensor") -> float:
         return (actual - expected).detach().abs().max().item()

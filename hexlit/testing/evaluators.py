@@ -1,10 +1,10 @@
 """The promises of every evaluator, and the random positions that show them."""
 
-from itertools import product
+import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.hex.arrays import BoolArray, FloatArray, Int8Array, Int16Array
 from hexlit.hex.encoding import encode
@@ -37,15 +37,13 @@ class Positions(NamedTuple):
         return encode(self.cells, self.to_move, self.may_swap)
 
     def legal(self, actions: int) -> BoolArray:
-        """Whether an action of the board is legal, `[B, A]`; the swap, where there is one, comes
-        last.
-        """
-        swap = np.tile(self.may_swap[:, None], (1, actions - self.cells.shape[1]))
-        return np.concatenate([self.cells == 0, swap], axis=1)
-
-    def rows(self, rows: NDArray[np.integer] | slice) -> "Positions":
-        """The positions `rows` alone."""
-        return Positions(self.cells[rows], self.to_move[rows], self.may_swap[rows])
+        """Whether an action of the board is legal, `[B, A]`; a swap comes last."""
+        count, cells = self.cells.shape
+        legal = np.zeros((count, actions), np.bool_)
+        legal[:, :cells] = self.cells == 0
+        if actions > cells:
+            legal[:, cells] = self.may_swap
+        return legal
 
 
 def random_positions(
@@ -54,17 +52,20 @@ def random_positions(
     """Positions of `count` random games: after any number of moves, or just before the winning
     one.
     """
-    moves, lengths = np.zeros((count, size * size), np.int16), np.zeros(count, np.int16)
+    moves = np.zeros((count, size * size), np.int16)
+    lengths = np.zeros(count, np.int16)
     random_games(count, seed, geometry(size), moves, empty_stones(1, size), lengths)
     random = np.random.default_rng(seed)
-    plies = lengths - 1 if before_the_end else random.integers(0, lengths)
-    if swap and not before_the_end:
-        plies[0] = 1  # so that the swap is open once at least
+    plies = lengths.astype(np.int64) - 1
+    if not before_the_end:
+        plies = random.integers(0, lengths)
+        if swap:
+            plies[0] = 1  # so that the swap is open once at least
     cells = np.zeros((count, size * size), np.int8)
     for row, length in enumerate(plies.tolist()):
-        cells[row, moves[row, :length]] = [
-            BLACK if ply % 2 == 0 else WHITE for ply in range(length)
-        ]
+        played = moves[row, :length]
+        cells[row, played[0::2]] = BLACK
+        cells[row, played[1::2]] = WHITE
     to_move = np.where(plies % 2 == 0, BLACK, WHITE).astype(np.int8)
     return Positions(cells, to_move, (plies == 1) & swap)
 
@@ -94,70 +95,61 @@ class EvaluatorConformance:
         """Every answer is written again, sums to 1, and is exactly 0 for what is illegal in the
         mover's frame.
         """
-        for size, swap, positions, evaluator in self._cases():
-            policy, _ = _answers(evaluator, positions, size * size + swap)
-            legal = _in_movers_frame(positions.legal(size * size + swap), positions.to_move, size)
-            case = f"on {size}x{size}, swap={swap}"
+        for case, positions, evaluator, actions in self._cases():
+            policy, _ = _evaluated(evaluator, positions.planes, actions)
+            size = math.isqrt(positions.cells.shape[1])
+            legal = frame_maps(positions.legal(actions), positions.to_move, size)
+            sums = policy.sum(1)
             assert (policy >= 0).all(), f"{case}: a probability is below 0, or no number"
-            assert np.allclose(policy.sum(1), 1, atol=1e-3), (
-                f"{case}: policies sum to {policy.sum(1)}"
-            )
+            assert np.allclose(sums, 1, atol=1e-3), f"{case}: policies sum to {sums}"
             assert not policy[~legal].any(), f"{case}: an illegal action has a probability"
 
     def test_values_lie_between_a_loss_and_a_win(self) -> None:
         """In [-1, 1], and a number."""
-        for size, swap, positions, evaluator in self._cases():
-            _, value = _answers(evaluator, positions, size * size + swap)
-            assert (np.abs(value) <= 1).all(), f"on {size}x{size}, swap={swap}: values {value}"
+        for case, positions, evaluator, actions in self._cases():
+            _, value = _evaluated(evaluator, positions.planes, actions)
+            assert (np.abs(value) <= 1).all(), f"{case}: values {value}"
 
     def test_positions_are_only_read(self) -> None:
         """The planes are the search's own, which writes only the stones of the next leaf."""
-        for size, swap, positions, evaluator in self._cases():
+        for case, positions, evaluator, actions in self._cases():
             planes = positions.planes
-            _evaluated(evaluator, planes, size * size + swap)
-            assert np.array_equal(planes, positions.planes), (
-                f"on {size}x{size}: the planes were changed"
-            )
+            _evaluated(evaluator, planes, actions)
+            unchanged = np.array_equal(planes, positions.planes)
+            assert unchanged, f"{case}: the planes were changed"
 
     def test_an_answer_depends_on_the_position_alone(self) -> None:
         """Not on its row, on the positions beside it, nor on what was asked before."""
-        for size, swap, positions, evaluator in self._cases():
-            actions = size * size + swap
-            order = np.arange(self.batch)[::-1]
-            first = _answers(evaluator, positions, actions)
-            turned = _answers(evaluator, positions.rows(order), actions)
-            alike = _answers(evaluator, positions.rows(np.full(self.batch, 1)), actions)
+        order = np.arange(self.batch)[::-1]
+        for case, positions, evaluator, actions in self._cases():
+            planes = positions.planes
+            backwards_planes = planes[order].copy()
+            repeated = np.repeat(planes[1:2], self.batch, 0)
+            first = _evaluated(evaluator, planes, actions)
+            turned = _evaluated(evaluator, backwards_planes, actions)
+            alike = _evaluated(evaluator, repeated, actions)
             for whole, backwards, one in zip(first, turned, alike, strict=True):
+                same_row = np.allclose(whole, backwards[order], atol=self.tolerance)
+                assert same_row, f"{case}: the row matters"
+                same_batch = np.allclose(one, whole[1], atol=self.tolerance)
+                assert same_batch, f"{case}: the rest of the batch matters"
+
+    def _cases(self) -> Iterator[tuple[str, Positions, Evaluator, int]]:
+        """Name of the case, positions, evaluator, and number of actions."""
+        for size in self.sizes:
+            for swap in (False, True):
+                positions = random_positions(size, self.batch, size, swap=swap)
+                evaluator = self.make(size, swap, self.batch)
                 case = f"on {size}x{size}, swap={swap}"
-                assert np.allclose(whole, backwards[order], atol=self.tolerance), (
-                    f"{case}: the row matters"
-                )
-                assert np.allclose(one, whole[1], atol=self.tolerance), (
-                    f"{case}: the rest of the batch matters"
-                )
-
-    def _cases(self) -> list[tuple[int, bool, Positions, Evaluator]]:
-        cases = []
-        for size, swap in product(self.sizes, (False, True)):
-            positions = random_positions(size, self.batch, size, swap=swap)
-            cases.append((size, swap, positions, self.make(size, swap, self.batch)))
-        return cases
+                actions = size * size + swap
+                yield case, positions, evaluator, actions
 
 
-Answers = tuple[FloatArray, FloatArray]
-
-
-def _answers(evaluator: Evaluator, positions: Positions, actions: int) -> Answers:
-    return _evaluated(evaluator, positions.planes, actions)
-
-
-def _evaluated(evaluator: Evaluator, planes: Int8Array, actions: int) -> Answers:
+def _evaluated(
+    evaluator: Evaluator, planes: Int8Array, actions: int
+) -> tuple[FloatArray, FloatArray]:
     """Policies `[B, A]` and values `[B]`, which begin as NaN."""
     policy = np.full((len(planes), actions), np.nan, np.float32)
     value = np.full(len(planes), np.nan, np.float32)
     evaluator.evaluate(planes, policy, value)
     return policy, value
-
-
-def _in_movers_frame(legal: BoolArray, to_move: Int8Array, size: int) -> BoolArray:
-    return frame_maps(legal, to_move, size)

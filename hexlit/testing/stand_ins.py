@@ -27,11 +27,15 @@ class KeyedEvaluator:
         """See `hexlit.search.evaluator.Evaluator`, but for the illegal actions."""
         for row, position in enumerate(planes):
             actions = policy.shape[1]
-            bits = hashlib.shake_256(self.salt + position.tobytes()).digest(4 * (actions + 1))
-            numbers = np.frombuffer(bits, "<u4").astype(np.float64) / 2**32
+            content = self.salt + position.tobytes()
+            bits = hashlib.shake_256(content).digest(4 * (actions + 1))
+            numbers = np.frombuffer(bits, "<u4").astype(np.float64)
+            numbers /= 2**32
             weights = np.exp2(4 * numbers[1:])
             if actions > position[OWN].size:
                 weights[-1] *= self.swap_weight
             policy[row] = weights / weights.sum()
             value[row] = 1.8 * numbers[0] - 0.9
-            self.seen.add((int(position[[OWN, OPPONENT]].sum()), bool(position[MAY_SWAP].any())))
+            stones = int(position[[OWN, OPPONENT]].sum())
+            may_swap = bool(position[MAY_SWAP].any())
+            self.seen.add((stones, may_swap))
