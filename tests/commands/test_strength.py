@@ -58,7 +58,6 @@ def test_what_is_found_is_drawn_and_goes_to_a_folder_of_its_own(
         "the value alone",
         "Optimality",
         "Brier",
-        "Reliability",
         "of 9 as in perfect play",
     ):
         assert part in text
