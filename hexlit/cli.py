@@ -91,10 +91,10 @@ def _answer(arguments: list[str]) -> int:
     name, *overrides = arguments
     if name not in COMMANDS:
         near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.5)
-        told = (
+        hint = (
             f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(COMMANDS)}"
         )
-        print(f"hexlit: unknown command {name!r}: {told}", file=sys.stderr)
+        print(f"hexlit: unknown command {name!r}: {hint}", file=sys.stderr)
         return 2
     if not HELP_FLAGS.isdisjoint(overrides):
         from hexlit.commands.manual.page import answer  # imports Hydra, but no torch

@@ -83,7 +83,7 @@ class ProcessTree:
         pid: the root.
         nvml: the driver to ask, None for one that sees the root's visible devices.
         own_device_bytes: bytes that the root holds of its device by its own account, if it is this
-            process. Used if the driver does not tell, as in containers and on a Mac.
+            process. Used if the driver does not report it, as in containers and on a Mac.
 
     Raises:
         psutil.NoSuchProcess: there is no such process.

@@ -115,7 +115,7 @@ class Bench:
     @property
     def findings(self) -> list[str]:
         """Conclusions from the figures, one sentence each."""
-        return list(self.report.said)
+        return list(self.report.findings)
 
     def _repr_html_(self) -> str:
         return notebook(bench_page(self.report))

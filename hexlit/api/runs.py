@@ -125,7 +125,7 @@ class Run(Model):
         return pandas_here().read_csv(path) if path.is_file() else frame([])
 
     def judged(self, split: str = "test") -> DataFrame:
-        """Every example of `split` as the network judges it, beside the truth; of `forecast` and
+        """Every example of `split` as the network judges it, next to the truth; of `forecast` and
         `classify`.
 
         A text has `truth`, `predicted`, `confidence` and the probability `p_CLASS` of each class. A

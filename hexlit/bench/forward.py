@@ -18,7 +18,7 @@ from hexlit.bench.measure import (
     Outcome,
     Subject,
     Work,
-    beside,
+    compared,
     line_of,
     rates_in_turn,
     short,
@@ -117,7 +117,7 @@ def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Meas
             refreshes = timeit.repeat(
                 partial(result.refresh, subject.net), number=1, repeat=REFRESHES
             )
-            line = beside(
+            line = compared(
                 _line(subject, result, rates[name][0], name), fastest, "{ratio:.0%} of the fastest"
             )
             line = replace(line, refresh_milliseconds=1000 * median(refreshes))

@@ -102,7 +102,7 @@ class Report:
     machine: Mapping[str, str | int]
     """Device, threads, processor, and the versions of torch, numba and hexlit."""
     lines: list[Measurement]
-    said: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
     """Findings, one sentence each."""
     pace: dict[str, Any] = field(default_factory=dict)
     """The input of `hexlit plan`, from what=pace."""
@@ -116,7 +116,7 @@ class Report:
             "machine": self.machine,
             **self.about,
             "measurements": lines,
-            "findings": self.said,
+            "findings": self.findings,
         }
         return whole | ({"pace": self.pace} if self.pace else {})
 
@@ -200,7 +200,7 @@ def _timed(work: Work, rounds: int, profile: DeviceProfile) -> tuple[float, floa
     return done, time.perf_counter() - start
 
 
-def beside(line: Measurement, other: float | None, text: str) -> Measurement:
+def compared(line: Measurement, other: float | None, text: str) -> Measurement:
     """`line`, with the ratio of its rate to that of `other` in its detail; `text` formats the
     `ratio`.
     """

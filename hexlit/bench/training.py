@@ -30,7 +30,7 @@ from hexlit.accelerate.memory import GIB, peak_bytes, reset_peak
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.bench.config import BenchConfig
 from hexlit.bench.forward import measure_own_forward
-from hexlit.bench.measure import Measurement, Outcome, Subject, beside, line_of
+from hexlit.bench.measure import Measurement, Outcome, Subject, compared, line_of
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.nets.evaluator import random_planes
@@ -172,7 +172,7 @@ def measure_training(trainee: Trainee, config: BenchConfig, profile: DeviceProfi
     variants = dict.fromkeys([*plain, replace(plain[-1], compile=True), profile])
     lines = [measure_steps(trainee, config, variant) for variant in variants]
     return Outcome(
-        [beside(line, lines[0].median, "{ratio:.2f} of 32-true") for line in lines], advice(lines)
+        [compared(line, lines[0].median, "{ratio:.2f} of 32-true") for line in lines], advice(lines)
     )
 
 
@@ -188,7 +188,7 @@ def advice(found: list[Measurement]) -> list[str]:
             ratio = f"{rate / rates['32-true']:.2f} of the rate of 32-true"
             findings.append(f"{name} trains at {ratio}: use accelerator.precision=32-true")
         if name != mixed and rate > 1.1 * rates.get(mixed, math.inf):
-            worth = "worth accelerator.compile=true where a run is long beside its compiling"
+            worth = "worth accelerator.compile=true where a run is long next to its compiling"
             findings.append(
                 f"compiling trains at {rate / rates[mixed]:.2f} of the rate without: {worth}"
             )
@@ -321,8 +321,8 @@ def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
 
 
 def compare_devices(subject: Subject, profiles: Sequence[DeviceProfile] = ()) -> Outcome:
-    """Forward and training on the CPU beside the accelerator: the same network and batches, and the
-    same loss.
+    """Forward and training on the CPU next to the accelerator: the same network and batches, and
+    the same loss.
 
     By default each has its own profile, and `profiles` are that of the CPU, and of the accelerator
     if there is one.

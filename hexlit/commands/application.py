@@ -321,7 +321,7 @@ def _expected_kind(override: str, reason: str) -> str:
 
 
 def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
-    """The message with the keys that are near, else with those beside it.
+    """The message with the keys that are near, else with those next to it.
 
     The command is composed without the override that failed.
     """

@@ -122,7 +122,7 @@ def _bench_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
         say(f"measuring {kind} ({number} of {len(kinds)})")
         outcome = resolve_name(f"hexlit.bench.{MEASUREMENTS[kind]}")(subject)
         report.lines.extend(outcome.lines)
-        report.said.extend(outcome.findings)
+        report.findings.extend(outcome.findings)
         report.pace.update(outcome.pace)
     return report
 

@@ -39,7 +39,7 @@ def refuse_missing(settings: Any) -> None:
 
 
 def why_surely_missing(device: str) -> str:
-    """Why this machine cannot have `device`, and what to do; empty where only torch can tell."""
+    """Why this machine cannot have `device`, and what to do; empty where only torch knows."""
     kind = device.partition(":")[0]
     try:
         torch = version("torch")

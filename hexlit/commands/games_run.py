@@ -79,12 +79,15 @@ def games(settings: "GamesConfig", composed: Composed) -> bool:
     words = [one for one in composed.overrides if not one.startswith("action=")]
     again = f"hexlit games import {shlex.join(words)}"
     kept = f"the games read are kept in {settings.target}"
-    told = (
+    reporting = (
         prints_resume_hint("hexlit games", kept, again)
         if settings.action == "import"
         else nullcontext()
     )
-    with told, Counting(title, reader.size, unit="bytes", console=Console(stderr=True)) as shown:
+    with (
+        reporting,
+        Counting(title, reader.size, unit="bytes", console=Console(stderr=True)) as shown,
+    ):
         reader.progress = lambda reader: shown.update(reader.position, reader.games)
         document = action(settings, reader)
     if settings.json:

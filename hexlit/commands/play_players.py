@@ -116,7 +116,11 @@ def one_game_offer(settings: PlayConfig, spec: PlayerSpec, title: str) -> Offer:
         return PlayerFactory([spec], settings, size).contestant(spec).make(1)
 
     return Offer(
-        spec.label, title, one_game=one_game, foreign=spec.kind == "htp", beside=not spec.of_network
+        spec.label,
+        title,
+        one_game=one_game,
+        foreign=spec.kind == "htp",
+        in_parallel=not spec.of_network,
     )
 
 

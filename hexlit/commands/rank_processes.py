@@ -116,8 +116,8 @@ def _started(place: Ranks, composed: Composed) -> Iterator[tuple[Child, Path]]:
     folder = composed.folder / RANKS / str(place.rank)
     folder.mkdir(parents=True, exist_ok=True)
     output = folder / OUTPUT
-    own = f"hydra.run.dir={quoted(str(folder))}"
-    command = [sys.executable, "-m", "hexlit", "train", *_overrides(composed.hydra), own]
+    place_argument = f"hydra.run.dir={quoted(str(folder))}"
+    command = [sys.executable, "-m", "hexlit", "train", *_overrides(composed.hydra), place_argument]
     environment = os.environ | place.environment() | {STARTED: ""}
     with output.open("wb") as file:
         process = Child(command, env=environment, stdin=DEVNULL, stdout=file, stderr=STDOUT)
@@ -130,9 +130,10 @@ def _started(place: Ranks, composed: Composed) -> Iterator[tuple[Child, Path]]:
 def _lost(others: Others) -> str:
     """The first rank that died, how, and the file of its output; empty if none did."""
     for rank, (process, output) in enumerate(others, start=1):
-        if how := process.how:
-            said = f" ({last_line(output)})" if process.returncode > 0 else ""
-            return f"rank {rank}: {how}{said}; its output is in {os.path.relpath(output)}"
+        how = process.how
+        if how:
+            message = f" ({last_line(output)})" if process.returncode > 0 else ""
+            return f"rank {rank}: {how}{message}; its output is in {os.path.relpath(output)}"
     return ""
 
 

@@ -71,7 +71,7 @@ class SolveConfig(Settings):
             )
         if self.move is not None and self.file is None:
             raise UsageError(
-                f"move={self.move}: a number of the file's moves, beside file=GAME.sgf"
+                f"move={self.move}: a number of the file's moves, next to file=GAME.sgf"
             )
         if self.openings and (self.moves or self.file or self.certificate):
             raise UsageError(
@@ -221,9 +221,11 @@ def solve_openings(settings: SolveConfig) -> None:
     if settings.json:
         print(json.dumps(first.as_json()))
         return
-    told = f"Black's first move\n{first.rows}\neffort  {first.nodes:,} nodes, {first.seconds:.1f} s"
+    effort = (
+        f"Black's first move\n{first.rows}\neffort  {first.nodes:,} nodes, {first.seconds:.1f} s"
+    )
     board = draw_openings((first.values > 0).tolist(), None)
-    Console(highlight=False, soft_wrap=True).print(Text("\n").join([board, Text(told)]))
+    Console(highlight=False, soft_wrap=True).print(Text("\n").join([board, Text(effort)]))
 
 
 def with_progress(work: Callable[[], T], state: Callable[[], tuple[str, float]]) -> T:
@@ -281,7 +283,7 @@ def as_text(board: "GameBoard | Position", solution: "Solution") -> Text:
     mover = _NAMES[board.to_move].capitalize()
     winner = _NAMES[int(solution.winner)].capitalize()
     moves = format_moves(solution.winning_moves, board.size) or f"none, every move of {mover} loses"
-    told = [
+    lines = [
         f"{SIDES}; * winning move\n",
         f"to move        {mover}",
         f"winner         {winner}, with best play",
@@ -289,7 +291,7 @@ def as_text(board: "GameBoard | Position", solution: "Solution") -> Text:
         f"effort         {solution.nodes:,} nodes, {solution.seconds:.3f} s",
     ]
     return Text("\n").join(
-        [draw_board(board.cells, board.size, marks=solution.winning_moves), *map(Text, told)]
+        [draw_board(board.cells, board.size, marks=solution.winning_moves), *map(Text, lines)]
     )
 
 

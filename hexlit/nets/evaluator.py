@@ -284,7 +284,7 @@ rates many alike.
 
 @dataclass(frozen=True)
 class Agreement:
-    """An evaluator beside the plain network in float32, over some positions."""
+    """An evaluator next to the plain network in float32, over some positions."""
 
     positions: int
     policy_error: float

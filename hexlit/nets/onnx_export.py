@@ -39,7 +39,7 @@ def onnx_model(net: HexNet) -> Any:
     """The network as an ONNX model for every board; it answers as the evaluator does.
 
     `planes` int8 `[B, 5, n, n]` → `policy` `[B, n*n + 1]`, probabilities of the legal actions and 0
-    elsewhere, and `value` `[B]` in [-1, 1] for the player to move; both float32. B and n are free.
+    on other cells, and `value` `[B]` in [-1, 1] for the player to move; both float32. B and n are free.
 
     Raises:
         RuntimeError: it has blocks of another package, which may follow the board in ways that a
@@ -59,7 +59,7 @@ def onnx_model(net: HexNet) -> Any:
 
 
 def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
-    """Write the network to `path` as an ONNX model for every board, and beside it a text on inputs
+    """Write the network to `path` as an ONNX model for every board, and next to it a text on inputs
     and outputs.
 
     Raises:
@@ -84,5 +84,5 @@ def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
 
 
 def inputs_file(path: Path) -> Path:
-    """The text beside an ONNX model."""
+    """The text next to an ONNX model."""
     return path.with_name(f"{path.name}.md")

@@ -212,7 +212,7 @@ class HexNet(nn.Module):
 
 
 def build_net(config: NetConfig) -> HexNet:
-    """An untrained network of `config`, with weights from torch's generator; this alone tells the
+    """An untrained network of `config`, with weights from torch's generator; this alone names the
     kinds apart.
 
     Raises:

@@ -38,7 +38,7 @@ def bench_page(report: Any) -> Page:
     grid = grid_of([line for line in report.lines if line.batch is not None])
     if grid is not None:
         sections.append(Section(grid.caption, [grid]))
-    return Page(report.title, "", [*sections, Section("Findings", [Notes(report.said)])])
+    return Page(report.title, "", [*sections, Section("Findings", [Notes(report.findings)])])
 
 
 def grid_of(lines: Sequence[Any]) -> Table | None:

@@ -151,7 +151,7 @@ def result_of(record: GameRecord) -> str:
     """How the game ended, in words."""
     colour = _COLOURS.get(record.winner)
     if record.ending == Ending.UNFINISHED:
-        return f"unfinished; {colour} is said to have won" if colour else "unfinished"
+        return f"unfinished; {colour} won by the record" if colour else "unfinished"
     how = {
         Ending.CONNECTED: "connects",
         Ending.RESIGNED: "wins by resignation",

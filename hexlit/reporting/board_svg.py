@@ -30,7 +30,7 @@ SHARE, GOOD, BAD = "#d9541e", "#2c7fb8", "#c8552b"
 
 @dataclass(frozen=True)
 class CellNote:
-    """Text, shade and ring of a cell, beside its stone."""
+    """Text, shade and ring of a cell, next to its stone."""
 
     text: str = ""
     """A few characters in the middle of an empty cell, or in the stone."""

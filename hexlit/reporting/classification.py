@@ -103,7 +103,7 @@ def padding_line(padding: Document) -> str:
 
 
 def score_tables(test: Document) -> list[Table]:
-    """Scores beside the baseline's, a row per class, and the confusion matrix if it is small."""
+    """Scores next to the baseline's, a row per class, and the confusion matrix if it is small."""
     names = {
         "accuracy": "accuracy",
         "macro_f1": "macro F1",

@@ -198,8 +198,8 @@ def _curves_of(runs: Sequence[ComparedRun], where: str) -> list[Figure]:
 
 
 def _frontier(runs: Sequence[ComparedRun]) -> Figure:
-    """Elo to perfect play over the operations of self-play, beside what was published for the runs'
-    boards.
+    """Elo to perfect play over the operations of self-play, next to what was published for the
+    runs' boards.
     """
     boards = [run.files.setting("board") for run in runs]
     known = {

@@ -49,7 +49,7 @@ def verdict_page(verdict: Document) -> Page:
     if verdict["problems"]:
         lines = []
         for problem in verdict["problems"]:
-            lines.append(f"{problem['place']}: {problem['reason']}: {problem['said']}")
+            lines.append(f"{problem['place']}: {problem['reason']}: {problem['message']}")
         title = f"The first {len(lines)}" if len(lines) < wrong else "One by one"
         sections.append(Section(title, [Notes(lines, "command")]))
     return Page("", "", sections, [Facts(facts), judgement])

@@ -64,7 +64,7 @@ def drawn(figure: Figure) -> bytes:
 
 
 def is_wide(picture: bytes) -> bool:
-    """Whether a figure is too wide, above 500 points, to stand beside another one."""
+    """Whether a figure is too wide, above 500 points, to stand next to another one."""
     width = re.search(rb'<svg [^>]*?width="([0-9.]+)pt"', picture[:2000])
     return width is not None and float(width[1]) > 500
 

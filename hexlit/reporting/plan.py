@@ -9,7 +9,7 @@ HEADINGS = ("", "hours", "cost", "games/s", "playing", "training", "network", "s
 def plan_page(found: Document) -> Page:
     """Machines, time, cost, limits and the effect of changes."""
     cluster = found["cluster"]
-    places = [f"{cluster['workers']} beside the training"] * bool(cluster["workers"])
+    places = [f"{cluster['workers']} next to the training"] * bool(cluster["workers"])
     places += [f"{cluster['host_cores']} on each of {cluster['hosts']} hosts"] * bool(
         cluster["hosts"]
     )
@@ -31,9 +31,9 @@ def plan_page(found: Document) -> Page:
         "Evaluations of strength, checkpoints and the first compiling come on top. Rates differ between an untrained "
         "network and a trained one: checkpoint=RUN measures the latter."
     )
-    told = [Notes([shares], "quiet"), Notes([found["limit"]]), Notes([rates], "quiet")]
+    notes = [Notes([shares], "quiet"), Notes([found["limit"]]), Notes([rates], "quiet")]
     title = f"{found['recipe']} to {found['target']}"
-    return Page(title, "", [], [Notes([machines, time]), table("", HEADINGS, rows, best=0), *told])
+    return Page(title, "", [], [Notes([machines, time]), table("", HEADINGS, rows, best=0), *notes])
 
 
 def _cells(what: str, row: Document) -> list[str]:

@@ -1,4 +1,4 @@
-"""Figures of a sweep, drawn from plain data: the same values that stand beside each as JSON.
+"""Figures of a sweep, drawn from plain data: the same values that stand next to each as JSON.
 
 A target is `name`, `direction` (`minimize` or `maximize`) and the finite `values` of complete
 trials by number. A parameter is `name`, `kind` (`float`, `int` or `categorical`), `log`, `low`,

@@ -276,7 +276,7 @@ def value_text(value: object) -> str:
 
 
 class SweepDisplay(LiveDisplay):
-    """Shows a running sweep: a live picture on a terminal, elsewhere a line whenever a count has
+    """Shows a running sweep: a live picture on a terminal, otherwise a line whenever a count has
     changed.
 
     with SweepDisplay("hexlit report · runs/hex5/...") as display:

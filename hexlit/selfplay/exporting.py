@@ -206,7 +206,7 @@ def export_games(
                 file.write(_written(game, reader.recorded, form, result))
             result.bytes = file.tell()
         if not result.written:
-            such = [f": {one['place']}: {one['said']}" for one in result.not_written.values()]
+            such = [f": {one['place']}: {one['message']}" for one in result.not_written.values()]
             raise UsageError(
                 f"target={target}: no game fits or can be written as {form.name}{(such or [''])[0]}"
             )

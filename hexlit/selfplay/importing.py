@@ -21,11 +21,11 @@ from hexlit.selfplay.store import GameStore, part_files
 
 
 class Tally(dict[str, dict[str, Any]]):
-    """Reason -> its `count`, and `place` and `said` (a sentence) of the first example."""
+    """Reason -> its `count`, and `place` and `message` (a sentence) of the first example."""
 
     def add(self, reason: str, place: str, message: str = "") -> None:
         """One more for `reason`."""
-        self.setdefault(reason, {"count": 0, "place": place, "said": message})["count"] += 1
+        self.setdefault(reason, {"count": 0, "place": place, "message": message})["count"] += 1
 
     @property
     def counts(self) -> dict[str, int]:
@@ -178,7 +178,7 @@ def import_games(
             entry = {"files": [file_name(file) for file in reader.files], **result.as_json()}
             _write_summary(target, duplicates, [*history, entry])
     if not result.read:
-        such = [f", such as {one['place']}: {one['said']}" for one in result.dropped.values()]
+        such = [f", such as {one['place']}: {one['message']}" for one in result.dropped.values()]
         raise UsageError(
             f"source={reader.files[0]}: there are no games that can be read{(such or [''])[-1]}"
         )
@@ -219,7 +219,7 @@ class Verdict(Account):
     wrong: Tally = field(default_factory=Tally)
     """Errors by reason."""
     problems: list[dict[str, str]] = field(default_factory=list)
-    """The first errors one by one: `reason`, `place`, `said`."""
+    """The first errors one by one: `reason`, `place`, `message`."""
     noted: Tally = field(default_factory=Tally)
     """Remarks that are no errors: duplicates, unfinished games."""
 
@@ -227,7 +227,7 @@ class Verdict(Account):
         """Count one more error; it is listed if it is among the first `most`."""
         self.wrong.add(reason, place, message)
         if len(self.problems) < most:
-            problem = {"reason": reason, "place": place, "said": message}
+            problem = {"reason": reason, "place": place, "message": message}
             self.problems.append(problem)
 
     @property
@@ -284,7 +284,7 @@ def wrong_result(game: GameRecord) -> str:
         winner = BLACK if won_after % 2 else WHITE
     if game.ending == Ending.CONNECTED or winner:
         if winner != game.winner or game.ending != Ending.CONNECTED:
-            return f"{_NAMES[game.winner]} is said to have won ({game.ending}), but {_NAMES[winner]} has connected"
+            return f"{_NAMES[game.winner]} won by the record ({game.ending}), but {_NAMES[winner]} has connected"
     elif game.ending != Ending.UNFINISHED and not game.winner:
         return f"{game.ending}, but the winner is {game.winner}"
     return ""

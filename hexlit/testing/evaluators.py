@@ -77,7 +77,7 @@ class EvaluatorConformance:
     Attributes:
         sizes: boards to try.
         batch: positions a call, 2 at least.
-        tolerance: by how much an answer may differ where the same position stands elsewhere in a
+        tolerance: by how much an answer may differ where the same position stands at another row of a
             batch.
     """
 
@@ -119,7 +119,7 @@ class EvaluatorConformance:
             assert unchanged, f"{case}: the planes were changed"
 
     def test_an_answer_depends_on_the_position_alone(self) -> None:
-        """Not on its row, on the positions beside it, nor on what was asked before."""
+        """Not on its row, on the positions next to it, nor on what was asked before."""
         order = np.arange(self.batch)[::-1]
         for case, positions, evaluator, actions in self._cases():
             planes = positions.planes

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Files:
-    """A version of an artifact: files under one name, told apart by their content."""
+    """A version of an artifact: files under one name, distinguished by their content."""
 
     name: str
     """Name of the artifact; its versions share it."""
@@ -109,7 +109,7 @@ class TrackedRun:
 
     @harmless("axes")
     def define_best(self, name: str, best: str, axis: str = EPOCH) -> None:
-        """Keep the `best` value (`max` or `min`) of the metric in the summary, beside the last."""
+        """Keep the `best` value (`max` or `min`) of the metric in the summary, next to the last."""
         self.run.define_metric(name, step_metric=axis, summary=f"{best},last")
 
     @harmless("rows")

@@ -62,8 +62,8 @@ class SweepConfig(Settings, section="sweep"):
     """
     device_memory_budget: float | None = number(None, "(0, inf)", unit="GiB")
     """Device memory that a trial may take, in GiB. A trial that takes more is stopped. Drivers in
-    containers and on a Mac do not tell what a process takes. There torch's own figure counts, and a
-    warning says so.
+    containers and on a Mac do not report what a process takes. There torch's own figure counts, and
+    a warning says so.
     """
     trial_timeout: float | None = number(None, "(0, inf)", unit="seconds")
     """Longest time of a trial, in seconds. A trial that takes longer is stopped."""

@@ -295,7 +295,7 @@ def find_folder(
     if facts and not judged.resume:
         raise UsageError(
             f"hydra.sweeper.study_name={facts.get('study_name')}: {folder} has this study already; sweep.resume=true "
-            "continues it, hydra.sweep.dir=FOLDER begins elsewhere"
+            "continues it, hydra.sweep.dir=FOLDER begins another"
         )
     if judged.resume and not facts:
         raise UsageError(f"sweep.resume=true: {folder} holds no sweep to continue")

@@ -254,7 +254,7 @@ def winning_chain(board: GameBoard) -> list[int]:
                 chain.append(before[chain[-1]])
             return chain[::-1]
         fresh = [
-            beside for beside in neighbours[cell].tolist() if beside in own and beside not in before
+            other for other in neighbours[cell].tolist() if other in own and other not in before
         ]
         before |= dict.fromkeys(fresh, cell)
         line += fresh

@@ -40,9 +40,9 @@ def recorded_page(
     Args:
         record: the game.
         ply: moves on the board when the page opens.
-        facts: more to be said of the game.
+        facts: more about the game.
         nodes: its tree, the main line by first children; empty for the main line alone.
-        review: what is said of its positions; empty shows no review.
+        review: the judgements of its positions; empty shows no review.
     """
     content = as_script(
         {

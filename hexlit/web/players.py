@@ -45,7 +45,7 @@ class Offer:
     """Rows of the board -> the player, if there is no judge."""
     foreign: bool = False
     """Whether it is a program of its own, which can be ended while it thinks."""
-    beside: bool = False
+    in_parallel: bool = False
     """Whether it moves without the lock. Its kernels need no thread of others, and release the
     GIL.
     """
@@ -94,7 +94,7 @@ class Roster:
 
 class BrowserPlayers:
     """The players of one browser, with their trees; its own thread calls them, with the lock or
-    beside it.
+    next to it.
     """
 
     def __init__(self, roster: Roster, tree_bytes: int) -> None:

@@ -137,7 +137,7 @@ def make_app(shared: Shared) -> FastAPI:
         await socket.accept()
         if pages >= shared.settings.browsers:
             message = (
-                f"no further page may be open beside {pages}, as browsers={pages} says; close one"
+                f"no further page may be open next to {pages}, as browsers={pages} says; close one"
             )
             await socket.send_text(
                 json.dumps({"id": None, "type": "error", "text": message, "final": True})

@@ -142,11 +142,11 @@ class Thinking:
 
     @contextmanager
     def _alone(self, name: str, stopped: Until) -> Iterator[None]:
-        """A player that runs beside others gives the lock back; a foreign one also ends when
+        """A player that runs next to others gives the lock back; a foreign one also ends when
         `stopped` says so.
         """
         offer = self._players.offer(name)
-        if not offer.beside:
+        if not offer.in_parallel:
             yield
             return
         if not offer.foreign:
@@ -157,8 +157,8 @@ class Thinking:
             yield
 
     def _study(self, request: messages.Series, board: GameBoard, until: Until) -> Iterator[Answer]:
-        """The reports of a search that grows. A player that never learned to swap is told of the
-        rule from outside.
+        """The reports of a search that grows. A player that never learned to swap gets the rule
+        from outside.
         """
         check_undecided(board)
         thinker = self._thinker(request.player, board)
@@ -319,7 +319,7 @@ class Verdicts:
         if board.may_swap:
             board = GameBoard(
                 board.size, moves=board.moves
-            )  # the verdict is on the stones; the page tells of the swap
+            )  # the verdict is on the stones; the page shows the swap
         seen = outlooks(board.cells, board.size)
         result = self.solve(board, self._seconds, stopped)
 

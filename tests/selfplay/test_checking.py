@@ -174,7 +174,7 @@ def test_a_forged_store_is_not_read_as_games_and_verify_finds_it(name: str, tmp_
     verdict = verify_games(read(folder))
     assert sum(verdict.wrong.counts.values()) == 1
     assert verdict.problems[0]["place"] == f"{folder / 'part-000001.parquet'}:3"
-    assert said in verdict.problems[0]["said"]
+    assert said in verdict.problems[0]["message"]
 
 
 def test_an_import_leaves_forged_rows_out_and_counts_them(tmp_path: Path) -> None:

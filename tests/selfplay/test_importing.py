@@ -86,7 +86,7 @@ def test_the_summary_tells_of_every_import_with_places(file: Path, tmp_path: Pat
     first, second = document["imports"]
     assert (first["imported"], second["imported"], second["in_store"]) == (3, 0, 3)
     assert first["dropped"]["illegal move"]["place"] == f"{file}:7:1"
-    assert first["dropped"]["duplicate"] == {"count": 1, "place": f"{file}:2", "said": ""}
+    assert first["dropped"]["duplicate"] == {"count": 1, "place": f"{file}:2", "message": ""}
 
 
 def test_many_sources_are_one_import_and_files_of_no_format_are_counted(

@@ -32,7 +32,7 @@ def test_a_sound_game_has_nothing_wrong(game: GameRecord) -> None:
 @pytest.mark.parametrize(
     ("game", "said"),
     [
-        (replace(WON, winner=-1), "White is said to have won (connected), but Black has connected"),
+        (replace(WON, winner=-1), "White won by the record (connected), but Black has connected"),
         (replace(WON, ending=Ending.RESIGNED), "Black has connected"),
         (replace(OPEN, winner=1, ending=Ending.CONNECTED), "nobody has connected"),
         (replace(OPEN, ending=Ending.RESIGNED), "resigned, but the winner is 0"),
@@ -77,7 +77,7 @@ def test_a_file_that_says_another_winner_than_its_game_is_wrong(tmp_path: Path) 
     (tmp_path / "game.sgf").write_text("(;GM[11]SZ[3]RE[B+];B[b2];W[a1];B[resign])")
     verdict = verify_games(read(tmp_path / "game.sgf"))
     assert verdict.wrong.counts == {"result": 1}
-    assert "another winner than White (resigned)" in verdict.problems[0]["said"]
+    assert "another winner than White (resigned)" in verdict.problems[0]["message"]
 
 
 def test_the_samples_and_what_is_imported_of_them_are_sound(tmp_path: Path) -> None:

@@ -169,7 +169,10 @@ def test_a_classic_player_that_thinks_keeps_nobody_waiting() -> None:
     with patch.object(packaged, "FOLDER", NOWHERE):
         shared = shared_by_all(PlayConfig(open=False, board=3, rollouts=1))
     offers = shared.roster.offers
-    assert {name for name, offer in offers.items() if offer.beside} == {"two_distance", "random"}
+    assert {name for name, offer in offers.items() if offer.in_parallel} == {
+        "two_distance",
+        "random",
+    }
     offers["two_distance"] = replace(offers["two_distance"], one_game=lambda size: Slow())
     server = TestClient(make_app(shared), base_url=f"http://{HOST}")
     with opened(server) as first, opened(server) as second:

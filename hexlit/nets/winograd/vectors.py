@@ -123,7 +123,7 @@ def has_many_registers(features: set[str], machine: str) -> bool:
 MANY_REGISTERS = has_many_registers(FEATURES, platform.machine())
 
 SUMS = 24 if MANY_REGISTERS else 12
-"""Vectors that a product sums at once: as many as registers hold beside its factors."""
+"""Vectors that a product sums at once: as many as registers hold next to its factors."""
 
 MOST_COLUMNS = 4 if MANY_REGISTERS else 2
 """Most vectors of a row of a product."""
