@@ -64,7 +64,7 @@ MISTAKES = [
         "match players=[random,solver]",
         "board has no value: none of the players is a network, so add board=N",
     ),
-    ("match players=[random,rnadom]", "names no kind of player"),
+    ("match players=[random,rnadom]", "must name one of checkpoint"),
     (
         "match 'players=[random,checkpoint=NET simulations=0]'",
         "players: net@0: search.simulations=0",
@@ -121,7 +121,7 @@ MISTAKES = [
     ("plan rates=pace.json hosts=0 workers=0", "0 processes: from 1 to selfplay.games="),
     ("plan rates=pace.json target.games=5 target.epochs=5", "choose one of them"),
     ("plan rates=pace.json data=games data.path=x", "a plan is of self-play"),
-    ("play players=[nobody]", "names no kind of player"),
+    ("play players=[nobody]", "must name one of checkpoint"),
     ("play players=[random]", "two are named random"),
     ("play checkpoint=hexlit:nothing", "no such network"),
     ("play host=a..b", "host=a..b: cannot listen"),
