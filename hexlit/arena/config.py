@@ -22,10 +22,6 @@ class PoolConfig(Settings, section="evaluation.pool"):
     """Epochs between two ratings; 0 rates nothing."""
     pairs: int = number(16, "[1, inf)")
     """Openings against each opponent, each played twice."""
-    opponents: int = number(3, "[1, inf)")
-    """Most earlier networks that a new one meets: the one before it, and others two, four, ...
-    ratings ago.
-    """
 
 
 @dataclass
@@ -110,8 +106,6 @@ class SprtConfig(Settings, section="sprt"):
     """Chance to accept `elo1` if `elo0` holds."""
     beta: float = number(0.05, "(0, 0.5)")
     """Chance to accept `elo0` if `elo1` holds."""
-    every: int = number(16, "[1, inf)")
-    """Pairs between two looks at the results; at most this many are played in parallel."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

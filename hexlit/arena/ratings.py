@@ -52,6 +52,12 @@ NEARLY = 50.0
 OPENING_PLIES = 2
 """Of the pool's matches."""
 
+OPPONENTS = 3
+"""Most earlier networks that a new one of the pool meets."""
+
+CHECKED_EVERY = 16
+"""Pairs between two checks of the sequential test; at most this many are played in parallel."""
+
 ELO = 400 / np.log(10)
 """Elo of one natural unit of strength."""
 
@@ -313,7 +319,7 @@ class RatingPool:
         for name, opponent in self.fixed.items():
             counts = self._match(epoch, network, opponent)
             self.results.append(PoolResult(epoch, name, counts))
-        for rated in _at_doubling_distances(earlier, self.config.opponents):
+        for rated in _at_doubling_distances(earlier, OPPONENTS):
             opponent = self.restored(self._network_path(rated))
             counts = self._match(epoch, network, opponent)
             self.results.append(PoolResult(epoch, name_of(rated), counts))

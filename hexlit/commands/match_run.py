@@ -14,7 +14,7 @@ from rich.console import Console
 from hexlit.accelerate.host import usable_cores
 from hexlit.arena.matches import MatchWorker, balanced_openings
 from hexlit.arena.player_spec import PlayerSpec, parse_players
-from hexlit.arena.ratings import Sprt
+from hexlit.arena.ratings import CHECKED_EVERY, Sprt
 from hexlit.arena.tournament import (
     GameLog,
     Tournament,
@@ -186,14 +186,14 @@ def set_up(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path) -> 
     # Players may be refused, so they come before any file is made.
     contestants = [factory.contestant(spec) for spec in specs]
     sprt = test_of(config)
-    stage = config.pairs if sprt is None else min(config.pairs, config.sprt.every)
+    stage = config.pairs if sprt is None else min(config.pairs, CHECKED_EVERY)
     at_once = min(config.at_once, stage)
     return Tournament(
         MatchWorker(contestants, size, at_once=at_once, swap=config.swap),
         dict(enumerate(openings)),
         GameLog(folder / "games.csv", size),
         mode=config.mode,
-        every=None if sprt is None else config.sprt.every,
+        every=None if sprt is None else CHECKED_EVERY,
         decided=lambda counts: sprt is not None and sprt.decision(counts) != "",
     )
 

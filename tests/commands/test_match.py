@@ -158,12 +158,10 @@ def test_a_match_that_is_killed_goes_on_and_ends_as_it_would_have(
 def test_a_sequential_test_stops_a_match_that_is_decided(nets: Path, tmp_path: Path) -> None:
     """Search on a small board beats random play even without a trained network."""
     players = f"players=[checkpoint={nets}/a.ckpt simulations=60,random]"
-    document = played(
-        tmp_path, players, "pairs=100", "sprt.every=8", "sprt.elo1=100", "sprt.elo0=0"
-    )
+    document = played(tmp_path, players, "pairs=100", "sprt.elo1=100", "sprt.elo0=0")
     assert document["sprt"]["accepted"] == "elo1"
     assert sum(document["sprt"]["pairs"]) == document["pairs"] < 100
-    assert document["pairs"] % 8 == 0
+    assert document["pairs"] % 16 == 0
 
 
 # A program that speaks just enough HTP to play: the lowest empty cell, and from its third game on

@@ -89,6 +89,13 @@ def plain(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Floats]:
     return policy.numpy(), output.value.numpy()
 
 
+def assert_plain(evaluator: NetworkEvaluator, net: HexNet, planes: Planes, atol: float) -> None:
+    """The evaluator answers as the plain network."""
+    expected = plain(net, planes, evaluator.actions)
+    for got, right in zip(evaluated(evaluator, planes), expected, strict=True):
+        np.testing.assert_allclose(got, right, atol=atol)
+
+
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize("global_pooling", [True, False])
 @pytest.mark.parametrize("backend", ["fused", "eager"])
@@ -98,11 +105,7 @@ def test_fp32_backend_equals_the_plain_network(
 ) -> None:
     net = trained_like(block=block, global_pooling=global_pooling)
     evaluator = NetworkEvaluator(net, size=size, swap=True, batch=8, profile=cpu_profile(backend))
-    planes = random_positions(8, size)
-    for got, expected in zip(
-        evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True
-    ):
-        np.testing.assert_allclose(got, expected, atol=1e-3)
+    assert_plain(evaluator, net, random_positions(8, size), 1e-3)
     if not caplog.records:
         assert evaluator.backend == backend
 
@@ -130,9 +133,7 @@ def assert_takes_new_weights(
     planes = random_positions(64, 7)
     for seed, place in ((0, torch.device("cpu")), (1, device)):
         evaluator.refresh(trained_like(seed).to(place))
-        expected = plain(trained_like(seed), planes, 50)
-        for got, right in zip(evaluated(evaluator, planes), expected, strict=True):
-            np.testing.assert_allclose(got, right, atol=tolerance)
+        assert_plain(evaluator, trained_like(seed), planes, tolerance)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "auto"])
@@ -202,10 +203,7 @@ def test_layer_without_an_operator_of_the_backend_goes_eager_with_one_warning(
         "Eager operators take its place: the answers are right, but self-play takes longer"
         in record.getMessage()
     )
-    planes = random_positions(4, 4)
-    np.testing.assert_allclose(
-        evaluated(evaluator, planes)[0], plain(net, planes, 16)[0], atol=1e-3
-    )
+    assert_plain(evaluator, net, random_positions(4, 4), 1e-3)
 
 
 def _wrong(self: fused.FusedForward, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -277,8 +275,7 @@ def test_compiled_backend_equals_the_plain_network_and_refreshes_without_compili
     net, planes = trained_like(1), random_positions(8, 5)
     compiled_before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
     evaluator.refresh(net)
-    for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, 26), strict=True):
-        np.testing.assert_allclose(got, expected, atol=1e-3)
+    assert_plain(evaluator, net, planes, 1e-3)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == compiled_before
 
 

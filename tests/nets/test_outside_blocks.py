@@ -23,7 +23,7 @@ from hexlit.tasks.hex.checkpoint import load_network, write_safetensors
 from hexlit.testing import BlockConformance
 from tests.nets import brought_blocks
 from tests.nets.brought_blocks import SEPARABLE, line, package
-from tests.nets.test_evaluator import cpu_profile, evaluated, plain, random_positions
+from tests.nets.test_evaluator import assert_plain, cpu_profile, plain, random_positions
 from tests.nets.test_tower import assert_learns_on_every_board, planes_of, small
 
 Separable = import_module("tests.outside.separable").Separable
@@ -110,8 +110,7 @@ def test_torchs_operators_evaluate_it_and_nothing_is_said(
     net, planes = trained(block), random_positions(6, 5)
     evaluator = NetworkEvaluator(net, size=5, swap=True, batch=6, profile=profile)
     assert (evaluator.backend, caplog.records) == ("eager", [])
-    for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, 26), strict=True):
-        np.testing.assert_allclose(got, expected, atol=1e-4)
+    assert_plain(evaluator, net, planes, 1e-4)
 
 
 @pytest.mark.usefixtures("both")

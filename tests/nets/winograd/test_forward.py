@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -13,10 +12,9 @@ from hexlit.nets.winograd import forward
 from hexlit.nets.winograd.forward import WinogradForward
 from hexlit.nets.winograd.vectors import POINTS
 from tests.nets.test_evaluator import (
+    assert_plain,
     assert_takes_new_weights,
     cpu_profile,
-    evaluated,
-    plain,
     random_positions,
     trained_like,
 )
@@ -27,11 +25,7 @@ def assert_equal(net: HexNet, size: int, batch: int = 6) -> None:
         net, size=size, swap=True, batch=batch, profile=cpu_profile("winograd")
     )
     assert evaluator.backend == "winograd"
-    planes = random_positions(batch, size)
-    for got, expected in zip(
-        evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True
-    ):
-        np.testing.assert_allclose(got, expected, atol=1e-4)
+    assert_plain(evaluator, net, random_positions(batch, size), 1e-4)
 
 
 @pytest.mark.parametrize("size", range(2, 20))
