@@ -24,46 +24,37 @@ def bench_page(report: Any) -> Page:
     for line in report.lines:
         ends = [shown(one, "{:,.0f}") for one in (line.lower_quartile, line.upper_quartile)]
         row = [line.what, line.precision, line.device, str(line.threads or DASH)]
-        row += [
-            shown(line.median, f"{{:,.0f}} {line.unit}"),
-            DASH if line.lower_quartile is None else " – ".join(ends),
-        ]
+        row.append(shown(line.median, f"{{:,.0f}} {line.unit}"))
+        row.append(DASH if line.lower_quartile is None else " – ".join(ends))
         row += [shown(getattr(line, key), form) for key, form in FIGURES.values()]
-        rows.append(
-            [*row, shown(line.peak_bytes and line.peak_bytes / 2**20, "{:,.0f} MiB"), line.detail]
-        )
+        row += [shown(line.peak_bytes, "bytes"), line.detail]
+        rows.append(row)
     headings = ["what", "precision", "device", "threads", "median", "quartiles", *FIGURES, "peak"]
     measured = table("", [*headings, Column("", rank=1)], rows, names=2, ranks=ranks)
     sections = [Section("Measurements", [measured])]
     grid = grid_of([line for line in report.lines if line.batch is not None])
     if grid is not None:
         sections.append(Section(grid.caption, [grid]))
-    return Page(report.title, "", [*sections, Section("Findings", [Notes(report.findings)])])
+    sections.append(Section("Findings", [Notes(report.said)]))
+    return Page(report.title, "", sections)
 
 
 def grid_of(lines: Sequence[Any]) -> Table | None:
     """Medians of the forward pass by way and batch, and the longest refresh of each way; the
     `lines` have one unit.
     """
-    ways = list(dict.fromkeys(one.precision for one in lines))
-    batches = list(dict.fromkeys(one.batch for one in lines))
+    if not lines:
+        return None
+    ways = dict.fromkeys(line.precision for line in lines)
+    batches = list(dict.fromkeys(line.batch for line in lines))
     rows = []
     for way in ways:
-        own = {one.batch: one for one in lines if one.precision == way}
+        own = {line.batch: line for line in lines if line.precision == way}
         medians = [own[batch].median if batch in own else None for batch in batches]
-        refresh = max((one.refresh_milliseconds or 0.0 for one in own.values()), default=0.0)
+        refresh = max(line.refresh_milliseconds or 0.0 for line in own.values())
         reason = "" if any(medians) else next(iter(own.values())).detail
-        rows.append(
-            [
-                way,
-                *(shown(one, "{:,.0f}") for one in medians),
-                shown(refresh or None, "{:,.1f}"),
-                reason,
-            ]
-        )
-    headings = ("backend", *(f"batch {batch}" for batch in batches), "refresh, ms", Column(""))
-    return (
-        table(f"{lines[0].what.rpartition(',')[0]}, {lines[0].unit}", headings, rows)
-        if lines
-        else None
-    )
+        figures = [shown(median, "{:,.0f}") for median in medians]
+        rows.append([way, *figures, shown(refresh or None, "{:,.1f}"), reason])
+    headings = ["backend", *(f"batch {batch}" for batch in batches), "refresh, ms", Column("")]
+    what = lines[0].what.rpartition(",")[0]
+    return table(f"{what}, {lines[0].unit}", headings, rows)

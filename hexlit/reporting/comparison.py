@@ -59,67 +59,44 @@ def comparison_page(
 ) -> Page:
     """The whole page; `epochs` and the `price` of an hour are for the table of costs."""
     settings = [run.files.settings() for run in runs]
-    rows = []
-    for name in dict.fromkeys(chain.from_iterable(settings)):
-        values = [one.get(name, DASH) for one in settings]
-        if len(set(values)) > 1:
-            rows.append([name, *values])
-    columns = [
-        Column("setting", kept=True, code=True),
-        *(Column(run.name, code=True) for run in runs),
-    ]
-    differences = Table(
-        "Settings", columns, rows, search=len(rows) > 10, empty="All settings are the same."
-    )
+    names = dict.fromkeys(name for one in settings for name in one)
+    differing = [name for name in names if len({one.get(name) for one in settings}) > 1]
+    rows = [[name, *(one.get(name, DASH) for one in settings)] for name in differing]
+    names_of_runs = [Column(run.name, code=True) for run in runs]
+    columns = [Column("setting", kept=True, code=True), *names_of_runs]
+    differences = Table("Settings", columns, rows, search=True, empty="All settings are the same.")
     sections = [
         Section("Figures", [figures_table(runs)]),
         Section("Curves", [Figures(curves(runs))]),
         costs_section(runs, sorted(set(epochs or LENGTHS)), price),
         Section("Settings that differ", [differences]),
     ]
-    return Page(
-        f"{len(runs)} runs compared",
-        " · ".join(f"{run.name}: {run.files.folder}" for run in runs),
-        sections,
-    )
+    folders = " · ".join(f"{run.name}: {run.files.folder}" for run in runs)
+    return Page(f"{len(runs)} runs compared", folders, sections)
 
 
 def figures_table(runs: Sequence[ComparedRun]) -> Table:
     """A row per run."""
     results = [final_figures(run.files) for run in runs]
-    measures = list(dict.fromkeys(chain.from_iterable(results)))
-    headings = [
-        "epochs",
-        "wall time",
-        "an epoch",
-        "examples/s",
-        "operations",
-        "parameters",
-        "memory",
-        *measures,
-    ]
-    units = [
-        "count",
-        "seconds",
-        "seconds",
-        "rate",
-        "flops",
-        "count",
-        "bytes",
-        *[None] * len(measures),
-    ]
+    measures = list(dict.fromkeys(name for result in results for name in result))
+    headings = ["epochs", "wall time", "an epoch", "examples/s", "operations", "parameters"]
     rows = []
     for run, result in zip(runs, results, strict=True):
         summary = run.files.summary
-        speeds = [
-            value for value in numbers(run.files.steps, "examples_per_second") if value is not None
+        speeds = numbers(run.files.steps, "examples_per_second")
+        known = [value for value in speeds if value is not None]
+        cells = [
+            cell(run.files.epochs, "count"),
+            cell(summary.get("wall_seconds"), "seconds"),
+            cell(rates_of(run.files).epoch_seconds, "seconds"),
+            cell(fmean(known) if known else None, "rate"),
+            cell((summary.get("cost") or {}).get("flops"), "flops"),
+            cell(summary.get("parameters"), "count"),
+            cell((summary.get("memory") or {}).get("host_peak_bytes"), "bytes"),
         ]
-        figures = [run.files.epochs, summary.get("wall_seconds"), rates_of(run.files).epoch_seconds]
-        figures += [fmean(speeds) if speeds else None, (summary.get("cost") or {}).get("flops")]
-        figures += [summary.get("parameters"), (summary.get("memory") or {}).get("host_peak_bytes")]
-        figures += [result.get(name) for name in measures]
-        rows.append([Cell(run.name, link=run.link), *map(cell, figures, units)])
-    return table("The runs side by side", ["run", *headings], rows)
+        cells += [cell(result.get(name)) for name in measures]
+        rows.append([Cell(run.name, link=run.link), *cells])
+    return table("The runs side by side", ["run", *headings, "memory", *measures], rows)
 
 
 def final_figures(files: RunFiles) -> dict[str, float]:
@@ -165,36 +142,22 @@ def words_of(metric: str) -> str:
 
 
 def _curves_of(runs: Sequence[ComparedRun], where: str) -> list[Figure]:
-    """Losses over epochs, the runs' `monitor` over epochs, operations and time, and throughput."""
+    """Losses over epochs, the runs' `monitor` over epochs, operations and time."""
     shared = set.intersection(*(set(run.files.metrics) for run in runs))
     figures, suffix = [], where.replace(" on ", "-")
     for split in ("train", "val"):
         kind = "comparable_loss" if f"{split}.comparable_loss" in shared else "loss"
-        if (name := f"{split}.{kind}") in shared:
-            figures.append(
-                _chart(
-                    runs,
-                    name,
-                    "epoch",
-                    words_of(name).capitalize() + where,
-                    suffix=suffix,
-                    may_be_log=True,
-                )
-            )
+        name = f"{split}.{kind}"
+        if name in shared:
+            title = words_of(name).capitalize() + where
+            figures.append(_chart(runs, name, "epoch", title, suffix=suffix, may_be_log=True))
     for monitor in dict.fromkeys(run.files.setting("trainer.monitor") for run in runs):
         if not isinstance(monitor, str) or monitor.endswith("loss"):  # losses have charts already
             continue
         for axis, (what, _, _) in AXES.items():
             title = f"{words_of(monitor).capitalize()} over {what}{where}"
             figures.append(_chart(runs, monitor, axis, title, suffix=suffix, dots=True))
-    rates = {}
-    for run in runs:
-        steps = run.files.steps
-        rates[run.name] = (numbers(steps, "epoch"), numbers(steps, "examples_per_second"))
-    return [
-        *figures,
-        plot(f"throughput{suffix}", f"Throughput of training{where}", rates, y="examples a second"),
-    ]
+    return figures
 
 
 def _frontier(runs: Sequence[ComparedRun]) -> Figure:
@@ -202,23 +165,16 @@ def _frontier(runs: Sequence[ComparedRun]) -> Figure:
     runs' boards.
     """
     boards = [run.files.setting("board") for run in runs]
-    known = {
-        f"{size}×{size}, Jones 2021": (macs, (-500.0, -50.0))
-        for size, macs in JONES.items()
-        if size in boards
-    }
-    lines: dict[str, Any] = {
-        run.name: (run.files.column("cost.actor_macs"), run.files.column(_PERFECT)) for run in runs
-    }
-    look: Any = {
-        "x": "multiply-adds of self-play",
-        "y": "Elo to perfect play",
-        "dots": True,
-        "log_x": True,
-    }
-    return plot(
-        "frontier", "Elo to perfect play over operations", known | lines, dashed=list(known), **look
-    )
+    lines: dict[str, Any] = {}
+    for size, macs in JONES.items():
+        if size in boards:
+            lines[f"{size}×{size}, Jones 2021"] = macs, (-500.0, -50.0)
+    published = list(lines)
+    for run in runs:
+        lines[run.name] = run.files.column("cost.actor_macs"), run.files.column(_PERFECT)
+    title, x = "Elo to perfect play over operations", "multiply-adds of self-play"
+    look: Any = {"x": x, "y": "Elo to perfect play", "dots": True, "log_x": True}
+    return plot("frontier", title, lines, dashed=published, **look)
 
 
 def _chart(
@@ -250,24 +206,25 @@ def costs_section(
     """
     headings = ["run", "pace next to the first", "workers", "efficiency of workers"]
     for number in lengths:
-        headings += [f"{number:,} epochs: hours", *(["cost"] if price is not None else [])]
+        headings.append(f"{number:,} epochs: hours")
+        if price is not None:
+            headings.append("cost")
     rows, first = [], rates_of(runs[0].files).epoch_seconds
-    counts = [run.files.setting("selfplay.workers") for run in runs]
-    workers = [max(1, count) if isinstance(count, int) else None for count in counts]
+    workers = []
+    for run in runs:
+        count = run.files.setting("selfplay.workers")
+        workers.append(max(1, count) if isinstance(count, int) else None)
     for run, count in zip(runs, workers, strict=True):
         rate = rates_of(run.files)
         pace = first / rate.epoch_seconds if first and rate.epoch_seconds else None
         share = pace * workers[0] / count if pace and workers[0] and count else None
-        costs = chain.from_iterable(rate.costs(number, price) for number in lengths)
-        rows.append(
-            [run.name, shown(pace, "{:.2f}×"), cell(count, "count"), shown(share, "{:.0%}"), *costs]
-        )
-    line = "At the rates that each run measured on its machine. Efficiency: pace by worker next to the first run's."
-    line += (
-        f" An hour costs {price:g}."
-        if price is not None
-        else " price=2.50 adds what an hour costs."
+        row = [run.name, shown(pace, "{:.2f}×"), cell(count, "count"), shown(share, "{:.0%}")]
+        for number in lengths:
+            row += rate.costs(number, price)
+        rows.append(row)
+    lines = ["Efficiency: pace by worker next to the first run's, at the rates of each machine."]
+    lines.append(
+        "price=2.50 adds what an hour costs." if price is None else f"At {price:g} an hour."
     )
-    return Section(
-        "Cost", [Notes([line], "quiet"), table("Hours and cost by epochs", headings, rows)]
-    )
+    costs = table("Hours and cost by epochs", headings, rows)
+    return Section("Cost", [Notes(lines, "quiet"), costs])
