@@ -35,7 +35,7 @@ def bench_page(report: Any) -> Page:
     grid = grid_of([line for line in report.lines if line.batch is not None])
     if grid is not None:
         sections.append(Section(grid.caption, [grid]))
-    sections.append(Section("Findings", [Notes(report.said)]))
+    sections.append(Section("Findings", [Notes(report.findings)]))
     return Page(report.title, "", sections)
 
 

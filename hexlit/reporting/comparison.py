@@ -4,7 +4,6 @@ differ.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from statistics import fmean
 from typing import Any
 
