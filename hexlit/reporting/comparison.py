@@ -4,6 +4,7 @@ differ.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 from typing import Any
 
@@ -58,9 +59,11 @@ def comparison_page(
 ) -> Page:
     """The whole page; `epochs` and the `price` of an hour are for the table of costs."""
     settings = [run.files.settings() for run in runs]
-    names = dict.fromkeys(name for one in settings for name in one)
-    differing = [name for name in names if len({one.get(name) for one in settings}) > 1]
-    rows = [[name, *(one.get(name, DASH) for one in settings)] for name in differing]
+    rows = []
+    for name in dict.fromkeys(chain.from_iterable(settings)):
+        values = [one.get(name, DASH) for one in settings]
+        if len(set(values)) > 1:
+            rows.append([name, *values])
     names_of_runs = [Column(run.name, code=True) for run in runs]
     columns = [Column("setting", kept=True, code=True), *names_of_runs]
     differences = Table("Settings", columns, rows, search=True, empty="All settings are the same.")
@@ -77,7 +80,7 @@ def comparison_page(
 def figures_table(runs: Sequence[ComparedRun]) -> Table:
     """A row per run."""
     results = [final_figures(run.files) for run in runs]
-    measures = list(dict.fromkeys(name for result in results for name in result))
+    measures = list(dict.fromkeys(chain.from_iterable(results)))
     headings = ["epochs", "wall time", "an epoch", "examples/s", "operations", "parameters"]
     rows = []
     for run, result in zip(runs, results, strict=True):
