@@ -64,8 +64,9 @@ class GameLog:
     def counts(self, first: str, second: str) -> PairCounts:
         """Numbers of pairs with none, one and both games won by `first`."""
         wins = []
-        for pair in self.pairs.get((first, second), {}).values():
-            wins.append(sum(game.won_by == first for game in pair))
+        pairs = self.pairs.get((first, second), {})
+        for one, other in pairs.values():
+            wins.append((one.won_by == first) + (other.won_by == first))
         return wins.count(0), wins.count(1), wins.count(2)
 
     @property
@@ -214,7 +215,10 @@ class Tournament:
 
     def _missing(self, pairing: tuple[str, str], numbers: Iterable[int]) -> Block:
         played = self.log.pairs.get(pairing, {})
-        missing = {number: self.openings[number] for number in numbers if number not in played}
+        missing = {}
+        for number in numbers:
+            if number not in played:
+                missing[number] = self.openings[number]
         return Block(*pairing, missing)
 
 

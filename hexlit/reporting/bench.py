@@ -19,7 +19,14 @@ def bench_page(report: Any) -> Page:
     """The measurements of a `hexlit.bench.measure.Report`, some of them side by side, and the
     findings.
     """
-    ranks = {"threads": 2, "quartiles": 4, "refresh": 5, "first call": 7, "compiling": 6, "peak": 3}
+    ranks = {
+        "threads": 2,
+        "quartiles": 4,
+        "refresh": 5,
+        "first call": 7,
+        "compiling": 6,
+        "peak": 3,
+    }
     rows = []
     for line in report.lines:
         ends = [shown(one, "{:,.0f}") for one in (line.lower_quartile, line.upper_quartile)]
@@ -30,7 +37,13 @@ def bench_page(report: Any) -> Page:
         row += [shown(line.peak_bytes, "bytes"), line.detail]
         rows.append(row)
     headings = ["what", "precision", "device", "threads", "median", "quartiles", *FIGURES, "peak"]
-    measured = table("", [*headings, Column("", rank=1)], rows, names=2, ranks=ranks)
+    measured = table(
+        "",
+        [*headings, Column("", rank=1)],
+        rows,
+        names=2,
+        ranks=ranks,
+    )
     sections = [Section("Measurements", [measured])]
     grid = grid_of([line for line in report.lines if line.batch is not None])
     if grid is not None:

@@ -108,7 +108,13 @@ def game_svg(shown: ShownGame) -> str:
         foot += "\nswap-pieces: " + " → ".join(
             format_cell(cell, size) for cell in stone_cells(moves, size)[:2]
         )
-    return moves_svg(moves, size, opening=record.opening, title=head, caption=foot)
+    return moves_svg(
+        moves,
+        size,
+        opening=record.opening,
+        title=head,
+        caption=foot,
+    )
 
 
 def board_picture(

@@ -48,7 +48,14 @@ def draw_confusion(confusion: Document) -> Drawing:
         if numbered:
             colour = "white" if shares[row, column] > 0.5 else INK
             count = str(counts[row, column])
-            axes.text(column, row, count, ha="center", va="center", color=colour)
+            axes.text(
+                column,
+                row,
+                count,
+                ha="center",
+                va="center",
+                color=colour,
+            )
     axes.set(xlabel="predicted class", ylabel="true class", title="Test set: texts by class")
     return figure
 
@@ -138,4 +145,10 @@ def error_table(test: Document) -> Table:
         for row in test["errors"]
     ]
     headings: list[str | Column] = ["predicted", Column("confidence", number=True), "truth", "text"]
-    return table("The most surprising errors", headings, rows, names=4, search=len(rows) > 10)
+    return table(
+        "The most surprising errors",
+        headings,
+        rows,
+        names=4,
+        search=len(rows) > 10,
+    )

@@ -66,7 +66,13 @@ def comparison_page(
             rows.append([name, *values])
     names_of_runs = [Column(run.name, code=True) for run in runs]
     columns = [Column("setting", kept=True, code=True), *names_of_runs]
-    differences = Table("Settings", columns, rows, search=True, empty="All settings are the same.")
+    differences = Table(
+        "Settings",
+        columns,
+        rows,
+        search=True,
+        empty="All settings are the same.",
+    )
     sections = [
         Section("Figures", [figures_table(runs)]),
         Section("Curves", [Figures(curves(runs))]),
@@ -152,13 +158,31 @@ def _curves_of(runs: Sequence[ComparedRun], where: str) -> list[Figure]:
         name = f"{split}.{kind}"
         if name in shared:
             title = words_of(name).capitalize() + where
-            figures.append(_chart(runs, name, "epoch", title, suffix=suffix, may_be_log=True))
+            figures.append(
+                _chart(
+                    runs,
+                    name,
+                    "epoch",
+                    title,
+                    suffix=suffix,
+                    may_be_log=True,
+                )
+            )
     for monitor in dict.fromkeys(run.files.setting("trainer.monitor") for run in runs):
         if not isinstance(monitor, str) or monitor.endswith("loss"):  # losses have charts already
             continue
         for axis, (what, _, _) in AXES.items():
             title = f"{words_of(monitor).capitalize()} over {what}{where}"
-            figures.append(_chart(runs, monitor, axis, title, suffix=suffix, dots=True))
+            figures.append(
+                _chart(
+                    runs,
+                    monitor,
+                    axis,
+                    title,
+                    suffix=suffix,
+                    dots=True,
+                )
+            )
     return figures
 
 
@@ -175,7 +199,12 @@ def _frontier(runs: Sequence[ComparedRun]) -> Figure:
     for run in runs:
         lines[run.name] = run.files.column("cost.actor_macs"), run.files.column(_PERFECT)
     title, x = "Elo to perfect play over operations", "multiply-adds of self-play"
-    look: Any = {"x": x, "y": "Elo to perfect play", "dots": True, "log_x": True}
+    look: Any = {
+        "x": x,
+        "y": "Elo to perfect play",
+        "dots": True,
+        "log_x": True,
+    }
     return plot("frontier", title, lines, dashed=published, **look)
 
 
@@ -189,12 +218,19 @@ def _chart(
     **look: Any,
 ) -> Figure:
     what, unit, factor = AXES[axis]
-    lines = {}
-    for run in runs:
-        if {metric, axis} <= set(run.files.metrics):
-            places = [x and x / factor for x in run.files.column(axis)]
-            lines[run.name] = places, run.files.column(metric)
-    return plot(f"{metric}-{what}{suffix}", title, lines, x=unit, y=words_of(metric), **look)
+    lines = {
+        run.name: ([x and x / factor for x in run.files.column(axis)], run.files.column(metric))
+        for run in runs
+        if {metric, axis} <= set(run.files.metrics)
+    }
+    return plot(
+        f"{metric}-{what}{suffix}",
+        title,
+        lines,
+        x=unit,
+        y=words_of(metric),
+        **look,
+    )
 
 
 def costs_section(

@@ -39,7 +39,15 @@ def draw(make: Callable[[Data], Figure], data: Data, kind: str = "svg") -> bytes
 def empty_figure(text: str) -> Figure:
     """A figure that says why there is nothing to see."""
     figure = Figure(figsize=(8.0, 1.6))
-    figure.text(0.5, 0.5, text, ha="center", va="center", color="#57606a", fontsize=10)
+    figure.text(
+        0.5,
+        0.5,
+        text,
+        ha="center",
+        va="center",
+        color="#57606a",
+        fontsize=10,
+    )
     return figure
 
 
@@ -110,14 +118,34 @@ def draw_chart(data: Chart) -> Figure:
     # "none".
     figure = Figure(figsize=(5.2, height), layout="none")  # type: ignore[arg-type]
     left, top = 0.165 if data.y else 0.125, 1 - (0.14 + 0.18 * rows) / height
-    figure.subplots_adjust(left=left, right=0.975, bottom=0.465 / height, top=top)
+    figure.subplots_adjust(
+        left=left,
+        right=0.975,
+        bottom=0.465 / height,
+        top=top,
+    )
     axes = figure.add_subplot()
     for line, name, colour in zip(lines, names, cycle(COLOURS), strict=False):
         xs, ys = thinned(*zip(*line.points, strict=True))
         marker, look = "o" if len(xs) == 1 or data.dots else "", "--" if line.dashed else "-"
-        axes.plot(xs, ys, color=colour, lw=1.6, ls=look, marker=marker, ms=3, label=name)
+        axes.plot(
+            xs,
+            ys,
+            color=colour,
+            lw=1.6,
+            ls=look,
+            marker=marker,
+            ms=3,
+            label=name,
+        )
         if line.reach:
-            axes.vlines(xs, *zip(*line.reach, strict=True), color=colour, lw=1.6, alpha=0.5)
+            axes.vlines(
+                xs,
+                *zip(*line.reach, strict=True),
+                color=colour,
+                lw=1.6,
+                alpha=0.5,
+            )
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:,.6g}")
     if data.share:
@@ -151,12 +179,23 @@ def draw_spans(data: Spans) -> Figure:
     end = max(begin + length for begin, length in all_spans)
     factor, unit = time_unit(end)
     figure = Figure(figsize=(11.0, sum(heights) + 0.7))
-    grid = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)
+    grid = figure.subplots(
+        len(heights),
+        1,
+        sharex=True,
+        squeeze=False,
+        height_ratios=heights,
+    )
     lanes_axes, *meter_axes = grid[:, 0]
     for lane, spans in enumerate(data.phases.values()):
         bars = [(begin / factor, max(length, 0.0015 * end) / factor) for begin, length in spans]
         colour = COLOURS[lane % len(COLOURS)]
-        lanes_axes.broken_barh(bars, (lane - 0.36, 0.72), color=colour, linewidth=0)
+        lanes_axes.broken_barh(
+            bars,
+            (lane - 0.36, 0.72),
+            color=colour,
+            linewidth=0,
+        )
     lanes_axes.set(yticks=range(lanes), yticklabels=list(data.phases), ylim=(lanes - 0.5, -0.5))
     lanes_axes.grid(axis="y", visible=False)
     for axes, line in zip(meter_axes, data.meters, strict=True):

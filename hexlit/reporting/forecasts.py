@@ -53,7 +53,16 @@ def draw_forecasts(panels: Sequence[ForecastPanel], value: str, step: str) -> Dr
         return empty_figure("there is no forecast to show")
     rows, columns = -(-len(panels) // COLUMNS), min(COLUMNS, len(panels))
     figure = Drawing(figsize=(4.6 * columns, 0.5 + 2.3 * rows))
-    plots = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten().tolist()
+    plots = (
+        figure.subplots(
+            rows,
+            columns,
+            sharey=True,
+            squeeze=False,
+        )
+        .flatten()
+        .tolist()
+    )
     for axes in plots[len(panels) :]:
         axes.remove()
     for place, (axes, panel) in enumerate(zip(plots, panels, strict=False)):
@@ -88,7 +97,12 @@ def draw_forecasts(panels: Sequence[ForecastPanel], value: str, step: str) -> Dr
         axes.set_xlabel(f"{step} after the last value known" if last else "")
         axes.tick_params(labelleft=True)
     handles, labels = plots[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=len(handles))
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper right",
+        ncols=len(handles),
+    )
     return figure
 
 

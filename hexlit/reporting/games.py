@@ -89,7 +89,12 @@ def overview_page(overview: Document) -> Page:
     if overview["unreadable"]:
         count = format_count(overview["unreadable"])
         problems.append(f"{count} games cannot be read; see hexlit games verify")
-    return Page("", "", sections, [Facts(facts), Notes(lines), Notes(problems, "problem")])
+    return Page(
+        "",
+        "",
+        sections,
+        [Facts(facts), Notes(lines), Notes(problems, "problem")],
+    )
 
 
 def _share_cells(one: Document, games: int, won: int) -> list[str]:
@@ -145,4 +150,9 @@ def puzzles_page(document: Document, target: str) -> Page:
     )
     where = f"{document['checkpoint']} · seed {document['seed']} · grade: simulations that find it"
     lead: Sequence[pages.Block] = [Facts(facts), table("", ["", "puzzles"], rows)]
-    return Page(f"Puzzles on {size}×{size}: one move wins", where, sections, lead)
+    return Page(
+        f"Puzzles on {size}×{size}: one move wins",
+        where,
+        sections,
+        lead,
+    )

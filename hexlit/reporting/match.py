@@ -57,7 +57,12 @@ def match_page(
     if document["forfeits"]:
         counts = Counter((entry["loser"], entry["note"]) for entry in document["forfeits"])
         rows = [[loser, note, cell(count, "count")] for (loser, note), count in counts.items()]
-        forfeits = table("Forfeits", ["loser", "reason", "games"], rows, names=2)
+        forfeits = table(
+            "Forfeits",
+            ["loser", "reason", "games"],
+            rows,
+            names=2,
+        )
         sections.append(Section("Forfeits", [forfeits]))
     sections.append(Section("Players", [players_table(document["specs"])], detail=True))
     if settings:
@@ -113,7 +118,13 @@ def ratings(document: Document) -> Table:
         if lost:
             row.append(cell(lost[player["name"]], "count"))
         rows.append(row)
-    return table("Ratings", headings, rows, ranks={"wins": 2}, search=len(rows) > 20)
+    return table(
+        "Ratings",
+        headings,
+        rows,
+        ranks={"wins": 2},
+        search=len(rows) > 20,
+    )
 
 
 def about_ratings(document: Document) -> list[str]:

@@ -79,7 +79,12 @@ class ResourceDisplay(LiveDisplay):
             f"{format_duration(gone)} gone · {until} · every {self._interval:g} s\n", "cyan"
         )
         missing = [Text(line, "dim") for line in self._missing()]
-        return self.framed(f"hexlit monitor · {self._target}", first, self._table(), *missing)
+        return self.framed(
+            f"hexlit monitor · {self._target}",
+            first,
+            self._table(),
+            *missing,
+        )
 
     def summarise(self, how_it_ended: str, saved: str, trials: int, limit: str, basis: str) -> None:
         """Print means and peaks, and how many trials like the target fit side by side.

@@ -137,7 +137,12 @@ def table(
     for index, heading in enumerate(headings):
         column = heading
         if not isinstance(heading, Column):
-            column = Column(heading, index >= names, index == 0, rank=ranks.get(heading, 0))
+            column = Column(
+                heading,
+                index >= names,
+                index == 0,
+                rank=ranks.get(heading, 0),
+            )
         columns.append(column)
     return Table(caption, columns, rows, **more)
 
@@ -321,7 +326,11 @@ def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("hexlit.reporting", "templates")
-    spaces: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
+    spaces: Any = {
+        "trim_blocks": True,
+        "lstrip_blocks": True,
+        "undefined": StrictUndefined,
+    }
     return Environment(loader=loader, autoescape=lambda name: ".md" not in str(name), **spaces)
 
 
@@ -337,5 +346,11 @@ def settings_section(
     order = sorted(settings, key=lambda name: name not in given)
     headings = [Column("setting", kept=True, code=True), Column("value", code=True)]
     rows = [[name, settings[name]] for name in order]
-    settings_table = Table("Settings", headings, rows, search=True, empty="Not kept.")
+    settings_table = Table(
+        "Settings",
+        headings,
+        rows,
+        search=True,
+        empty="Not kept.",
+    )
     return Section("Configuration", [*notes, settings_table], detail=True)

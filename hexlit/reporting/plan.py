@@ -33,7 +33,12 @@ def plan_page(found: Document) -> Page:
     )
     notes = [Notes([shares], "quiet"), Notes([found["limit"]]), Notes([rates], "quiet")]
     title = f"{found['recipe']} to {found['target']}"
-    return Page(title, "", [], [Notes([machines, time]), table("", HEADINGS, rows, best=0), *notes])
+    return Page(
+        title,
+        "",
+        [],
+        [Notes([machines, time]), table("", HEADINGS, rows, best=0), *told],
+    )
 
 
 def _cells(what: str, row: Document) -> list[str]:

@@ -185,7 +185,15 @@ class TrainingProgress(LiveDisplay):
                 seconds = now - self._phase_started
                 share = min(1.0, phase.done / phase.goal) if phase.goal else None
             text = [format_duration(seconds)]
-            bars.append(Bar(phase.name, share, _amount(phase, seconds), text, "magenta"))
+            bars.append(
+                Bar(
+                    phase.name,
+                    share,
+                    _amount(phase, seconds),
+                    text,
+                    "magenta",
+                )
+            )
             facts = _facts(phase) or facts
         parts: list[RenderableType] = [Text(" · ".join(facts), "cyan", overflow="fold")]
         if self._texts:
@@ -204,7 +212,14 @@ class TrainingProgress(LiveDisplay):
             texts = [self._texts[epoch].get(name, DASH) for name in names]
             rows.append([str(epoch), format_duration(self._durations.get(epoch)), *texts])
         ranks = {"time": 2} | self._ranks
-        return table("", ["epoch", "time", *names], rows, names=0, ranks=ranks, best=len(rows) - 1)
+        return table(
+            "",
+            ["epoch", "time", *names],
+            rows,
+            names=0,
+            ranks=ranks,
+            best=len(rows) - 1,
+        )
 
     def _end_epoch(self, following: int) -> None:
         now = time.monotonic()

@@ -189,7 +189,11 @@ def _at_target(figures: Mapping[str, float], target: Document) -> str:
     openings = target["least"].get("openings_right")
     if openings is not None:
         right = int(figures["openings_right"])
-        figures = {**figures, "openings": int(openings), "openings_right": right}
+        figures = {
+            **figures,
+            "openings": int(openings),
+            "openings_right": right,
+        }
     count = target["evaluations"]
     how_often = "in one evaluation" if count == 1 else f"in {count} evaluations in a row"
     return f"{_figures(figures)}, {how_often}"
@@ -214,7 +218,14 @@ def losses_section(files: RunFiles) -> Section:
             if key in files.metrics:
                 lines[label] = (epochs, files.column(key))
         title = "Total loss" if name == "loss" else name.replace("_", " ").capitalize()
-        chart = plot(f"loss-{name}", title, lines, dashed=["validation"], y=name, may_be_log=True)
+        chart = plot(
+            f"loss-{name}",
+            title,
+            lines,
+            dashed=["validation"],
+            y=name,
+            may_be_log=True,
+        )
         figures.append(chart)
     for metric in files.metrics:
         split, _, name = metric.partition(".")
@@ -225,7 +236,14 @@ def losses_section(files: RunFiles) -> Section:
             figures.append(plot(metric, title, {"": (epochs, values)}, y=measure))
     if "train.lr" in files.metrics:
         line = epochs, files.column("train.lr")
-        figures.append(plot("lr", "Learning rate", {"": line}, y="learning rate"))
+        figures.append(
+            plot(
+                "lr",
+                "Learning rate",
+                {"": line},
+                y="learning rate",
+            )
+        )
     none = Notes(["No epoch has ended."], "quiet")
     return Section("Losses", [Figures(figures) if figures else none])
 
@@ -236,8 +254,18 @@ def time_section(files: RunFiles) -> Section:
     steps, rates = numbers(files.steps, "epoch"), numbers(files.steps, "examples_per_second")
     waits = numbers(files.steps, "load_share")
     figures = [
-        plot("throughput", "Throughput of training", {"": (steps, rates)}, y="examples a second"),
-        plot("loading", "Share of training that waits for data", {"": (steps, waits)}, share=True),
+        plot(
+            "throughput",
+            "Throughput of training",
+            {"": (steps, rates)},
+            y="examples a second",
+        ),
+        plot(
+            "loading",
+            "Share of training that waits for data",
+            {"": (steps, waits)},
+            share=True,
+        ),
     ]
     blocks = [Figures([timeline]), *phase_blocks(files), Figures(figures)]
     return Section("Time and machine", blocks)
@@ -277,7 +305,14 @@ def phase_blocks(files: RunFiles) -> list[pages.Block]:
     ranks = {"outside network": 3} | dict.fromkeys(rates, 2)
     headings = ["phase", "time", "share", *columns]
     best, empty = len(rows) - 1 if rows else None, "They come with the end of the run."
-    times = table("Time by phase", headings, rows, ranks=ranks, best=best, empty=empty)
+    times = table(
+        "Time by phase",
+        headings,
+        rows,
+        ranks=ranks,
+        best=best,
+        empty=empty,
+    )
     return [times, Notes(lines, "quiet")]
 
 
@@ -337,7 +372,13 @@ def cost_section(
     measured = f"{pace} an epoch over {rates.epochs} epochs, {once} for starting and compiling"
     add = "hexlit report RUN price=2.50 epochs=[100,1000] adds what an hour costs."
     lines = [f"Measured: {measured}.", add if price is None else f"At {price:g} an hour."]
-    costs = table("Hours and cost by epochs", headings, rows, names=0, empty="No epoch has ended.")
+    costs = table(
+        "Hours and cost by epochs",
+        headings,
+        rows,
+        names=0,
+        empty="No epoch has ended.",
+    )
     return Section("Cost", [Notes(lines, "quiet"), costs], detail=True)
 
 

@@ -76,7 +76,14 @@ def hex_sections(files: RunFiles, games: Sequence[GameRecord] = ()) -> list[Sect
     for name, (title, unit) in SELFPLAY.items():
         if f"selfplay.{name}" in files.metrics:
             line = epochs, files.column(f"selfplay.{name}")
-            charts.append(pages.plot(f"selfplay-{name}", title, {"": line}, y=unit))
+            charts.append(
+                pages.plot(
+                    f"selfplay-{name}",
+                    title,
+                    {"": line},
+                    y=unit,
+                )
+            )
     steps = []
     for game in games:
         title = f"network after {game.network_version} epochs · {len(game.moves)} moves"
@@ -125,7 +132,13 @@ def _evaluations(files: RunFiles, strength: Document) -> list[Block]:
     if not measured:
         return blocks
     curves: dict[str, pages.Points] = {name: (epochs, ys) for name, ys in lines.items()}
-    chart = pages.plot("strength", "Strength over epochs", curves, share=True, dots=True)
+    chart = pages.plot(
+        "strength",
+        "Strength over epochs",
+        curves,
+        share=True,
+        dots=True,
+    )
     step = -(-len(measured) // _SHOWN_ROWS)
     columns = []
     for name, (heading, unit) in AXES.items():
@@ -182,7 +195,12 @@ def strength_page(document: Document) -> pages.Page:
         for row in dict.fromkeys((0, len(rows) - 1)):
             name = f"optimal, {kind}, {judged_by(rows[row]['simulations'])}"
             facts.append((name, format_share(rows[row]["all"]["share"])))
-    return pages.Page(f"Strength on {size}×{size}", where, sections, [Facts(facts)])
+    return pages.Page(
+        f"Strength on {size}×{size}",
+        where,
+        sections,
+        [Facts(facts)],
+    )
 
 
 def level_name(simulations: int) -> str:
@@ -256,10 +274,24 @@ def figures_of(document: Document) -> list[Figure]:
         if all(row["all"]["share"] is not None for row in rows):
             reach = [(row["all"]["low"], row["all"]["high"]) for row in rows]
             shares = [row["all"]["share"] for row in rows]
-            lines.append(ChartLine(f"optimal, {KINDS[kind]}", places, shares, reach=reach))
+            lines.append(
+                ChartLine(
+                    f"optimal, {KINDS[kind]}",
+                    places,
+                    shares,
+                    reach=reach,
+                )
+            )
     if truth is not None:
         right = [level["right"] / len(truth) for level in levels]
-        lines.append(ChartLine(f"openings right, of {len(truth)}", places, right, dashed=True))
+        lines.append(
+            ChartLine(
+                f"openings right, of {len(truth)}",
+                places,
+                right,
+                dashed=True,
+            )
+        )
     ticks = [level_name(one["simulations"]) for one in levels]
     growth = pages.Chart(
         lines, "simulations of a move", "share", share=True, dots=True, ticks=ticks
@@ -287,7 +319,11 @@ def table_of(document: Document) -> pages.Table:
         names = what, f"{what}, low", f"{what}, high"
         headings.append(Column(f"{what} (95%)", number=True, names=names))
     many = f"{document['games']} games"
-    ranks = {"a call": 3, "1 game: ms/move": 2, "1 game: sims/s": 2}
+    ranks = {
+        "a call": 3,
+        "1 game: ms/move": 2,
+        "1 game: sims/s": 2,
+    }
     ranks |= {f"{many}: ms/move": 1, f"{many}: sims/s": 1}
     rows = []
     for row in document["rows"]:

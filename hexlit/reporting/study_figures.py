@@ -27,7 +27,13 @@ _GOOD_TO_BAD: Colormap = LinearSegmentedColormap.from_list(
     "good_to_bad", ["#1f6fd1", "#6d9ac9", "#b9ab86", "#c99a4b"]
 )
 _MOST_LABELS = 12
-_STAR: dict[str, Any] = {"marker": "*", "s": 140, "color": BEST_COLOUR, "zorder": 6, "linewidth": 0}
+_STAR: dict[str, Any] = {
+    "marker": "*",
+    "s": 140,
+    "color": BEST_COLOUR,
+    "zorder": 6,
+    "linewidth": 0,
+}
 _NO_SUCCESS, _NO_PARAMETER = "no trial has succeeded", "no parameter was searched"
 
 
@@ -47,9 +53,21 @@ def draw_history(data: Data) -> Figure:
         for state, marker, points in (("pruned", "x", pruned), ("complete", "o", values)):
             if points:
                 look: dict[str, Any] = {"color": STATE_COLOURS[state], "label": state}
-                axes.plot([*points], [*points.values()], marker, ms=5, zorder=3, **look)
+                axes.plot(
+                    [*points],
+                    [*points.values()],
+                    marker,
+                    ms=5,
+                    zorder=3,
+                    **look,
+                )
         if values:
-            axes.step(*best_so_far(target, max(states)), where="post", color=INK, lw=1.2)
+            axes.step(
+                *best_so_far(target, max(states)),
+                where="post",
+                color=INK,
+                lw=1.2,
+            )
         _star(axes, data, {n: (n, value) for n, value in values.items()})
         _value_axis(axes, target, [*values.values(), *pruned.values()])
         axes.set(xlabel="trial", ylabel=_directed(target), xlim=(-0.7, max(states) + 0.7))
@@ -90,16 +108,32 @@ def draw_front(data: Data) -> Figure:
     if len(data["targets"]) < 2 or not data["targets"][0]["values"]:
         return empty_figure(_NO_SUCCESS)
     across, up = data["targets"][:2]
-    points = {n: (x, up["values"][n]) for n, x in across["values"].items() if n in up["values"]}
+    points = {}
+    for number, x in across["values"].items():
+        if number in up["values"]:
+            points[number] = (x, up["values"][number])
+    beaten = [point for number, point in points.items() if number not in data["front"]]
     front = sorted((points[number], number) for number in data["front"] if number in points)
+    on_front = _axes_of([point for point, _ in front])
     figure = Figure(figsize=(6.4, 4.6))
     axes = figure.add_subplot()
-    beaten = [point for number, point in points.items() if number not in data["front"]]
     axes.plot(*_axes_of(beaten), "o", color="#9dbbe0", label="beaten", zorder=3)
-    on_front = _axes_of([point for point, _ in front])
-    axes.plot(*on_front, "o-", color=FRONT_COLOUR, label="front", lw=0.6, zorder=3)
-    for point, number in front[:: max(1, math.ceil(len(front) / 20))]:
-        axes.annotate(f"{number}", point, xytext=(4, 4), textcoords="offset points", fontsize=8)
+    axes.plot(
+        *on_front,
+        "o-",
+        color=FRONT_COLOUR,
+        label="front",
+        lw=0.6,
+        zorder=3,
+    )
+    at: dict[str, Any] = {
+        "xytext": (4, 4),
+        "textcoords": "offset points",
+        "fontsize": 8,
+    }
+    step = math.ceil(len(front) / 20) or 1
+    for point, number in front[::step]:
+        axes.annotate(f"{number}", point, **at)
     _star(axes, data, points, "best.yaml")
     axes.set(xlabel=_directed(across), ylabel=_directed(up))
     _legend(axes)
@@ -131,7 +165,12 @@ def draw_importances(data: Sequence[Data]) -> Figure:
         names, shares = zip(*reversed(entry["values"].items()), strict=True)
         labels = [style.shorten(name, 40) for name in names]
         bars = axes.barh(labels, shares, color="#3b6fb6", height=0.62)
-        axes.bar_label(bars, [f"{share:.0%}" for share in shares], padding=3, fontsize=8)
+        axes.bar_label(
+            bars,
+            [f"{share:.0%}" for share in shares],
+            padding=3,
+            fontsize=8,
+        )
         label = f"importance for {style.shorten(entry['target'])} (share of all)"
         axes.set(xlim=(0, 1.08 * max(0.05, *shares)), xlabel=label)
         axes.grid(axis="y", visible=False)
@@ -149,14 +188,25 @@ def draw_slices(data: Data) -> Figure:
     columns = min(3, len(parameters))
     rows = math.ceil(len(parameters) / columns)
     figure = Figure(figsize=(max(5.0, 3.1 * columns), 2.7 * rows * len(targets)))
-    look: dict[str, Any] = {"cmap": "Blues", "edgecolor": "#3b6fb6", "linewidth": 0.4}
+    look: dict[str, Any] = {
+        "cmap": "Blues",
+        "edgecolor": "#3b6fb6",
+        "linewidth": 0.4,
+    }
     for (block, target), (place, parameter) in product(enumerate(targets), enumerate(parameters)):
         axes = figure.add_subplot(rows * len(targets), columns, block * rows * columns + place + 1)
         values, newest = target["values"], max(1, *target["values"])
         positions, _ = _scaled(parameter)
         points = {n: (x, values[n]) for n, x in positions.items() if n in values}
         shades = [0.25 + 0.75 * n / newest for n in points]
-        axes.scatter(*_axes_of(points.values()), s=20, c=shades, vmin=0, vmax=1.1, **look)
+        axes.scatter(
+            *_axes_of(points.values()),
+            s=20,
+            c=shades,
+            vmin=0,
+            vmax=1.1,
+            **look,
+        )
         _star(axes, data, points)
         _scale(axes, parameter)
         _value_axis(axes, target, values.values())
@@ -176,14 +226,27 @@ def draw_parallel(data: Data) -> Figure:
     values, best = target["values"], data["best"]
     if not values or not data["parameters"]:
         return empty_figure(_NO_SUCCESS if data["parameters"] else _NO_PARAMETER)
-    ends = {"kind": "float", "low": min(values.values()), "high": max(values.values())}
+    ends = {
+        "kind": "float",
+        "low": min(values.values()),
+        "high": max(values.values()),
+    }
     ends["log"] = target["direction"] == "minimize" and style.spread_out(values.values())
     stands = [*data["parameters"], {**ends, "name": target["name"], "values": values}]
     count = len(stands)
     figure = Figure(figsize=(max(6.0, 1.45 * count), 4.4))
     axes = figure.add_subplot()
-    at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-    at["bbox"] = {"boxstyle": "square,pad=0.1", "fc": "#fefefe", "ec": "none", "alpha": 0.75}
+    at: dict[str, Any] = {
+        "xytext": (4, 0),
+        "textcoords": "offset points",
+        "va": "center",
+    }
+    at["bbox"] = {
+        "boxstyle": "square,pad=0.1",
+        "fc": "#fefefe",
+        "ec": "none",
+        "alpha": 0.75,
+    }
     heights: list[dict[int, float]] = []
     for place, stand in enumerate(stands):
         positions, labels = _scaled(stand)
@@ -192,14 +255,29 @@ def draw_parallel(data: Data) -> Figure:
         heights.append({n: float(norm(x)) for n, x in positions.items()})
         axes.axvline(place, color="#57606a", lw=0.9, zorder=4)
         for position, label in labels.items():
-            axes.annotate(label, (place, float(norm(position))), fontsize=7.5, zorder=6, **at)
+            axes.annotate(
+                label,
+                (place, float(norm(position))),
+                fontsize=7.5,
+                zorder=6,
+                **at,
+            )
     badness = heights[-1]
     if target["direction"] == "maximize":
         badness = {n: 1 - height for n, height in badness.items()}
     for number in sorted(badness, key=lambda n: -badness[n]):  # the good ones are on top
-        look: dict[str, Any] = {"color": _GOOD_TO_BAD(badness[number]), "lw": 1.1, "zorder": 3}
+        look: dict[str, Any] = {
+            "color": _GOOD_TO_BAD(badness[number]),
+            "lw": 1.1,
+            "zorder": 3,
+        }
         if number == best:
-            look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": f"best: trial {best}"}
+            look = {
+                "color": BEST_COLOUR,
+                "lw": 2.4,
+                "zorder": 5,
+                "label": f"best: trial {best}",
+            }
         line = [height.get(number, math.nan) for height in heights]
         axes.plot(range(count), line, alpha=0.9, **look)
     names = [style.shorten(stand["name"], 20) for stand in stands]
@@ -243,7 +321,12 @@ def _scale(axes: Axes, parameter: Data) -> None:
     """Set up the horizontal axis for `parameter`."""
     if parameter["kind"] == "categorical":
         _, labels = _scaled(parameter)
-        axes.set_xticks(list(labels), list(labels.values()), rotation=30, ha="right")
+        axes.set_xticks(
+            list(labels),
+            list(labels.values()),
+            rotation=30,
+            ha="right",
+        )
         axes.set_xlim(-0.5, len(parameter["choices"]) - 0.5)
     elif parameter["log"]:
         style.log_scale(axes, "x")
@@ -267,12 +350,24 @@ def draw_lines(data: Data) -> Figure:
         faint = 0.85 if len(lines) <= 12 else 0.4
         for line in lines:
             state, best = line["state"], line["trial"] == data["best"]
-            look: dict[str, Any] = {"color": STATE_COLOURS[state], "lw": 1.2, "alpha": faint}
+            look: dict[str, Any] = {
+                "color": STATE_COLOURS[state],
+                "lw": 1.2,
+                "alpha": faint,
+            }
             if best:
                 look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5}
             label = f"best: trial {line['trial']}" if best else state
             xs, ys = style.thinned(line["epochs"], line["values"])
-            axes.plot(xs, ys, marker="o", ms=4, markevery=[len(xs) - 1], label=label, **look)
+            axes.plot(
+                xs,
+                ys,
+                marker="o",
+                ms=4,
+                markevery=[len(xs) - 1],
+                label=label,
+                **look,
+            )
         values = chain.from_iterable(line["values"] for line in lines)
         if panel["may_be_log"] and style.spread_out(values):
             style.log_scale(axes, "y")
@@ -299,14 +394,26 @@ def draw_timeline(data: Data) -> Figure:
         start, seconds = bar["start"] / factor, bar["end"] - bar["start"]
         width = max(seconds, 0.002 * end) / factor
         best = bar["trial"] == data["best"]
-        look: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "label": bar["state"]}
+        look: dict[str, Any] = {
+            "edgecolor": "white",
+            "linewidth": 0.6,
+            "label": bar["state"],
+        }
         if best:
-            look = {"edgecolor": BEST_COLOUR, "linewidth": 1.8, "zorder": 4}
+            look = {
+                "edgecolor": BEST_COLOUR,
+                "linewidth": 1.8,
+                "zorder": 4,
+            }
             look["label"] = f"best: trial {bar['trial']}"
         colour = STATE_COLOURS[bar["state"]]
         drawn = axes.barh(bar["slot"], width, 0.72, start, color=colour, **look)
         if seconds > 0.013 * end * len(f"{bar['trial']}"):
-            label: dict[str, Any] = {"label_type": "center", "fontsize": 7, "color": "white"}
+            label: dict[str, Any] = {
+                "label_type": "center",
+                "fontsize": 7,
+                "color": "white",
+            }
             axes.bar_label(drawn, [f"{bar['trial']}"], zorder=5, **label)
     axes.set_yticks(range(slots), [f"slot {slot}" for slot in range(slots)])
     axes.set(ylim=(slots - 0.5, -0.5), xlim=(0, 1.01 * end / factor or 1.0))
@@ -336,4 +443,10 @@ def _legend(axes: Axes) -> None:
     known = dict(zip(labels, handles, strict=True))
     if known:
         place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
-        axes.legend([*known.values()], [*known], ncols=len(known), borderaxespad=0.2, **place)
+        axes.legend(
+            [*known.values()],
+            [*known],
+            ncols=len(known),
+            borderaxespad=0.2,
+            **place,
+        )

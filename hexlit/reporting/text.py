@@ -25,7 +25,12 @@ from hexlit.reporting.page import (
 )
 from hexlit.reporting.screen import GAP
 
-_NOTES = {"plain": "", "quiet": "dim", "problem": "red", "command": ""}
+_NOTES = {
+    "plain": "",
+    "quiet": "dim",
+    "problem": "red",
+    "command": "",
+}
 _NARROWEST = {False: 16, True: 28}
 """Characters that a text keeps on a narrow terminal; True: in the first columns."""
 
@@ -69,7 +74,12 @@ def _drawn(
         whole = block.kind == "command" or not (console.is_terminal or "COLUMNS" in os.environ)
         overflow: Literal["ignore"] | None = "ignore" if whole else None
         for line in block.lines:
-            yield Text(line, _NOTES[block.kind], no_wrap=whole, overflow=overflow)
+            yield Text(
+                line,
+                _NOTES[block.kind],
+                no_wrap=whole,
+                overflow=overflow,
+            )
     elif isinstance(block, Facts):
         if block.title:
             yield Text(block.title, "bold")
@@ -118,7 +128,12 @@ def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
     for index in kept:
         heading = Text(block.columns[index].heading)
         if block.columns[index].number:
-            drawn.add_column(heading, justify="right", overflow="fold", width=sizes[index])
+            drawn.add_column(
+                heading,
+                justify="right",
+                overflow="fold",
+                width=sizes[index],
+            )
         else:
             drawn.add_column(heading, overflow="fold")
     for row, line in enumerate(texts):
