@@ -22,7 +22,6 @@ from lightning.pytorch.callbacks import LambdaCallback
 from torch.utils.data import Dataset
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.device import why_missing
 from hexlit.accelerate.events import synchronize
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.machine import ProcessTree, ResourceSampler
@@ -349,22 +348,13 @@ def compare_devices(subject: Subject, profiles: Sequence[DeviceProfile] = ()) ->
         )
         profile.apply()
     if len(profiles) == 1:
-        for name in ("cuda:0", "mps"):
-            absent: dict[str, Any] = {
-                "device": name,
-                "threads": 0,
-                "detail": why_missing(torch.device(name)),
-            }
-            lines.append(line_of("forward and training", "positions/s", profiles[0], **absent))
-        return Outcome(
-            lines,
-            [*losses, "there is no accelerator to compare the cpu with; `hexlit doctor` says why"],
-        )
-    faster = [
-        f"{kind}: {there.device} at {there.median / here.median:.2f} times the rate of the cpu"
-        for kind, here, there in zip(("forward", "training"), lines[:2], lines[2:], strict=True)
-        if here.median and there.median
-    ]
+        losses.append("there is no accelerator to compare the cpu with; see hexlit doctor")
+        return Outcome(lines, losses)
+    faster = []
+    for kind, here, there in zip(("forward", "training"), lines[:2], lines[2:], strict=True):
+        if here.median and there.median:
+            ratio = f"{there.median / here.median:.2f}"
+            faster.append(f"{kind}: {there.device} at {ratio} times the rate of the cpu")
     return Outcome(lines, [*faster, *losses])
 
 
