@@ -37,7 +37,7 @@ def plan_page(found: Document) -> Page:
         title,
         "",
         [],
-        [Notes([machines, time]), table("", HEADINGS, rows, best=0), *told],
+        [Notes([machines, time]), table("", HEADINGS, rows, best=0), *notes],
     )
 
 
