@@ -67,8 +67,9 @@ def time_unit(seconds: float) -> tuple[int, str]:
 def log_scale(axes: Axes, which: str) -> None:
     """Make the axis `which` (x or y) logarithmic, its ticks plain numbers."""
     axes.set(**{f"{which}scale": "log"})
-    axis = getattr(axes, f"{which}axis")
-    axis.set_major_locator(LogLocator(10, subs=(1.0, 3.0), numticks=9))
+    axis, (low, high) = getattr(axes, f"{which}axis"), getattr(axes, f"get_{which}bound")()
+    subs = (1.0, 3.0) if high > 30 * low else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(10, subs=subs, numticks=9))
     axis.set_major_formatter("{x:.4g}")
     axis.set_minor_formatter(NullFormatter())
 

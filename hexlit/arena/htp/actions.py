@@ -178,9 +178,9 @@ def loadsgf(session: HtpSession, file: str, moves: str | None = None) -> None:
 
 
 def time_left(
-    session: HtpSession, colour_text: str | None = None, left: str | None = None
+    session: HtpSession, colour_text: str | None = None, left: str | None = None, moves: str = "0"
 ) -> str | None:
-    """Report the players' time, or set that of one."""
+    """Report the players' time, or set that of one; a number of moves may follow, as in GTP."""
     if colour_text is None:
         return ", ".join(
             f"{COLOUR_NAMES[colour]} {session.clocks[colour]}" for colour in (BLACK, WHITE)
@@ -188,7 +188,9 @@ def time_left(
     colour = parse_colour(colour_text)
     if left is None:
         return str(session.clocks[colour])
-    session.clocks[colour] = PlayerTime(parse_number(left, "time", 0, LONGEST_TIME))
+    seconds = parse_number(left, "time", 0, LONGEST_TIME)
+    count = parse_whole(moves, "number of moves", 0, 999)
+    session.clocks[colour] = PlayerTime(seconds, count)
     return None
 
 

@@ -45,21 +45,26 @@ class PlayerTime:
     """The time of one player."""
 
     left: float | None = None
-    """Seconds for all further moves; None is no limit."""
+    """Seconds for all further moves, or for the next `moves` of them; None is no limit."""
+    moves: int = 0
+    """Moves to make in `left`; 0 is the rest of the game."""
 
     def budget(self, empty: int) -> float | None:
         """Seconds for the next move on a board with `empty` cells; None is no limit.
 
-        A quarter of the empty cells is a fair guess of the player's further moves.
+        Without a number of moves, a quarter of the empty cells is a fair guess of the player's
+        further moves.
         """
         if self.left is None:
             return None
-        return max(0.0, self.left - RESERVE) / max(FEWEST_MOVES, empty // 4)
+        moves = self.moves or max(FEWEST_MOVES, empty // 4)
+        return max(0.0, self.left - RESERVE) / moves
 
     def spend(self, seconds: float) -> None:
         """Subtract the time of a move."""
         if self.left is not None:
             self.left = max(0.0, self.left - seconds)
+            self.moves = max(0, self.moves - 1)
 
     def __str__(self) -> str:
         """The seconds, or the words for no limit."""

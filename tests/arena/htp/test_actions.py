@@ -138,7 +138,9 @@ def test_time_is_told_and_taken_off_by_thinking() -> None:
     assert ask(session, "time_left") == "= black 300.0, white 300.0"
 
 
-@pytest.mark.parametrize("line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0"])
+@pytest.mark.parametrize(
+    "line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0", "time_left b 0.01 1"]
+)
 def test_a_player_without_time_answers_all_the_same_and_at_once(line: str) -> None:
     session = session_of(5, simulations=30_000)
     tell(session, line)

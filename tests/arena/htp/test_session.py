@@ -179,6 +179,13 @@ def test_a_game_played_at_its_budget_keeps_time_to_the_end() -> None:
     assert clock.left > 0
 
 
+def test_a_number_of_moves_shares_the_time() -> None:
+    clock = PlayerTime(30.0, 3)
+    assert clock.budget(100) == pytest.approx(30 / 3, rel=0.01)
+    clock.spend(5)
+    assert clock.budget(100) == pytest.approx(25 / 2, rel=0.01)
+
+
 def test_a_flag_that_has_fallen_leaves_no_time() -> None:
     clock = PlayerTime(3.0)
     clock.spend(5.0)
