@@ -39,8 +39,12 @@ def ways_of_step(most: int, kernels: Sequence[str], *, fixed: bool) -> dict[str,
     """Threads and kernels to try, by name: `most` threads, and unless `fixed` powers of two below."""
     counts = [most]
     if not fixed:
-        counts += [2**power for power in range(most.bit_length()) if 2**power < most]
-    return {f"{count} {name}": (count, name) for count, name in product(sorted(counts), kernels)}
+        powers = (2**power for power in range(most.bit_length()))
+        counts += [count for count in powers if count < most]
+    ways = {}
+    for count, name in product(sorted(counts), kernels):
+        ways[f"{count} {name}"] = count, name
+    return ways
 
 
 def worth_measuring(step: Callable[[int], object], most: int) -> int:

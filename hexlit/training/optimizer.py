@@ -5,7 +5,6 @@ import math
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from itertools import chain
 from typing import Any
 
 import torch
@@ -253,9 +252,12 @@ def scaled_lr(config: OptimizerConfig, batch: int) -> float:
 
 def optimizer_state_bytes(optimizer: torch.optim.Optimizer) -> int:
     """Bytes of the tensors that `optimizer` keeps next to the parameters; 0 before a step."""
-    states = [state.values() for state in optimizer.state.values()]
-    tensors = [value for value in chain.from_iterable(states) if isinstance(value, Tensor)]
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    total = 0
+    for state in optimizer.state.values():
+        for value in state.values():
+            if isinstance(value, Tensor):
+                total += value.numel() * value.element_size()
+    return total
 
 
 def learning_rate_factor(

@@ -104,11 +104,14 @@ class PhaseTotals:
 
     def as_dict(self, units: Sequence[str]) -> dict[str, float | int | str | None]:
         """Every number, and every count and rate of `units`, by column."""
-        times = {name: getattr(self, name) for name in TIMES}
-        counts = {unit: self.counts.get(unit) for unit in units}
-        rates = {unit + PER_SECOND: self.rate(unit) for unit in units}
-        device = {name: getattr(self, name) for name in DEVICE}
-        return {**times, **counts, **rates, **device}
+        row = {name: getattr(self, name) for name in TIMES}
+        for unit in units:
+            row[unit] = self.counts.get(unit)
+        for unit in units:
+            row[unit + PER_SECOND] = self.rate(unit)
+        for name in DEVICE:
+            row[name] = getattr(self, name)
+        return row
 
     def read_device(self, gauge: DeviceGauge | None, started: float) -> None:
         """Read the device over the whole of this phase, since `started` on `time.monotonic()`."""

@@ -77,8 +77,10 @@ def calibration_error(
 def surprises(probabilities: Probabilities, truth: Counts, most: int) -> list[int]:
     """The numbers of at most `most` misclassified texts, the most confident first."""
     wrong = np.flatnonzero(probabilities.argmax(1) != truth)
-    order = np.argsort(-probabilities[wrong].max(1), kind="stable")
-    return [int(row) for row in wrong[order][:most]]
+    confidence = probabilities[wrong].max(1)
+    order = np.argsort(-confidence, kind="stable")
+    chosen = wrong[order][:most]
+    return chosen.tolist()  # type: ignore[no-any-return]
 
 
 class ClassifyDataModule(L.LightningDataModule):

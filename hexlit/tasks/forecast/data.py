@@ -304,14 +304,21 @@ class WindowTable:
 
     def batch(self, series: NDArray[np.int64], origin: NDArray[np.int64]) -> ForecastBatch:
         """The windows of `series` `[B]` whose past ends at step `origin` `[B]`."""
-        numbers, steps = torch.from_numpy(series), torch.from_numpy(origin)
-        past = (numbers * self.steps + steps)[:, None] + self._past
+        numbers = torch.from_numpy(series)
+        steps = torch.from_numpy(origin)
+        first = (numbers * self.steps)[:, None]
+        past = first + steps[:, None] + self._past
         ahead = steps[:, None] + self._ahead
         # A forecast beyond the last row has no truth, not the first row of the next series.
         inside = ahead < self.steps
-        target = self._truth[numbers[:, None] * self.steps + torch.where(inside, ahead, 0)]
-        target = torch.where(inside[:, :, None], target, torch.nan)
-        return ForecastBatch(self._inputs[past], self._calendar[ahead], numbers, target, steps)
+        target = self._truth[first + torch.where(inside, ahead, 0)]
+        return ForecastBatch(
+            history=self._inputs[past],
+            future=self._calendar[ahead],
+            series=numbers,
+            target=torch.where(inside[:, :, None], target, torch.nan),
+            origin=steps,
+        )
 
 
 class Windows(Dataset[ForecastBatch]):

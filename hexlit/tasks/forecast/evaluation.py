@@ -148,8 +148,10 @@ def _design(batch: ForecastBatch, spec: WindowSpec) -> NDArray[np.float64]:
     """Inputs `[B, D + 1]`: the past, the calendar of the first forecast step, the series, one."""
     kinds = torch.nn.functional.one_hot(batch.series, len(spec.names))
     ones = torch.ones(len(batch.series), 1)
-    parts = [batch.history.flatten(1), batch.future[:, 0], kinds, ones]
-    return torch.cat(parts, 1).double().numpy()
+    past = batch.history.flatten(1)
+    calendar = batch.future[:, 0]
+    design = torch.cat([past, calendar, kinds, ones], 1)
+    return design.double().numpy()
 
 
 def _last(batch: ForecastBatch) -> Tensor:

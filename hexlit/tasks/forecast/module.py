@@ -234,12 +234,16 @@ class ForecastNet(nn.Module):
 
     def forward(self, history: Tensor, future: Tensor, series: Tensor) -> Tensor:
         """Scaled forecasts float32 `[B, P, T]`; the arguments are as in `ForecastBatch`."""
-        targets, others = history[:, :, : self.targets], history[:, :, self.targets :]
+        targets = history[:, :, : self.targets]
+        others = history[:, :, self.targets :]
         last = targets[:, -1:]
-        code = self.encoder(torch.cat([targets - last, others], 2))
-        parts = [code, future.flatten(1), self.embedding(series)]
-        change: Tensor = self.head(torch.cat(parts, 1)).float()
-        return change.view(len(last), -1, self.targets) + last
+        relative = torch.cat([targets - last, others], 2)
+        code = self.encoder(relative)
+        calendar = future.flatten(1)
+        name = self.embedding(series)
+        change: Tensor = self.head(torch.cat([code, calendar, name], 1)).float()
+        change = change.view(len(last), -1, self.targets)
+        return change + last
 
 
 @dataclass(frozen=True)
