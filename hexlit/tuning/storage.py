@@ -34,17 +34,17 @@ PASSWORD_VARIABLE = "HEXLIT_STORAGE_PASSWORD"
 _PASSWORD = re.compile(r"://[^:/]*:[^@]*@|[?&](?:password|passwd|pwd|sslpassword)=", re.IGNORECASE)
 
 _RECORD_START = b'{"op_code":'
-_OF_SQLITE = {"timeout": 60}
+_SQLITE_ARGUMENTS = {"timeout": 60}
 """Seconds that a process waits for others to finish with an SQLite file."""
-_SILENT = 60
+_SILENCE = 60
 """Seconds of silence that make a server count as gone."""
-_OF_LIBPQ = {
+_POSTGRESQL_ARGUMENTS = {
     "connect_timeout": 5,
-    "keepalives_idle": _SILENT // 2,
+    "keepalives_idle": _SILENCE // 2,
     "keepalives_interval": 10,
     "keepalives_count": 3,
 }
-_OF_LIBPQ["tcp_user_timeout"] = _SILENT * 1000
+_POSTGRESQL_ARGUMENTS["tcp_user_timeout"] = _SILENCE * 1000
 _OPENED_AT_ONCE = re.compile("already exists|duplicate|unique constraint", re.IGNORECASE)
 _TRIES = 20
 _PAUSE = 0.5
@@ -236,7 +236,7 @@ def _open_database(address: str, kind: str, retry: Retry) -> RetryingStorage:
         if password and kind != "sqlite":
             url = url.set(password=password)
         url = url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
-        arguments = {"sqlite": _OF_SQLITE, "postgresql": _OF_LIBPQ}.get(kind, {})
+        arguments = {"sqlite": _SQLITE_ARGUMENTS, "postgresql": _POSTGRESQL_ARGUMENTS}.get(kind, {})
         connect = {name: value for name, value in arguments.items() if name not in url.query}
         whole = url.render_as_string(hide_password=False)
         work = functools.partial(_made, whole, {"connect_args": connect, "pool_pre_ping": True})

@@ -33,7 +33,7 @@ def test_a_database_that_cannot_be_used_is_named(url: str, words: str, tmp_path:
 
 def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("psycopg", reason="an extra")
-    monkeypatch.setitem(storage._OF_LIBPQ, "connect_timeout", 2)
+    monkeypatch.setitem(storage._POSTGRESQL_ARGUMENTS, "connect_timeout", 2)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(2)
