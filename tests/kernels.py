@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 PROGRAMS = (
-    ("-m", "hexlit.commands.kernels", "selfplay", "search"),
+    ("-m", "hexlit.commands.kernels", "selfplay gumbel", "search gumbel"),
     ("-m", "hexlit.commands.kernels", "solver", "two_distance", "rollouts", "positions"),
 )
 """Arguments of Python for each program; those that take longest come first."""

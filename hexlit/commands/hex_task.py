@@ -28,7 +28,7 @@ def make(config: HexTrainConfig, console: Console, warmup: HexWarmup) -> HexTask
 def evaluation_kernels(config: HexTrainConfig) -> list[str]:
     """The sets of kernels that evaluation calls, and the positions that it solves."""
     if config.board not in SOLVED:
-        return ["search"]
+        return [f"search {config.search.algorithm}"]
     evaluation = config.evaluation
     numbers = (
         evaluation.positions,

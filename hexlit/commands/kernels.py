@@ -25,8 +25,10 @@ def player_kernels(specs: "Iterable[PlayerSpec]") -> list[str]:
     return sorted(names)
 
 
-def compile_selfplay() -> None:
-    """Kernels of self-play, and of rebuilding its positions for training; the same on any board."""
+def compile_selfplay(rule: str = "gumbel") -> None:
+    """Kernels of self-play with a search rule, and of rebuilding its positions for training; the
+    same on any board.
+    """
     from hexlit.hex.record import GameRecord
     from hexlit.search.config import SearchConfig
     from hexlit.search.evaluator import UniformEvaluator
@@ -36,7 +38,7 @@ def compile_selfplay() -> None:
 
     games: list[GameRecord] = []
     settings = GamesSettings(
-        SelfPlayConfig(full_share=1.0), SearchConfig(simulations=2), size=3, games=1, seed=0
+        SelfPlayConfig(full_share=1.0), SearchConfig(rule, simulations=2), size=3, games=1, seed=0
     )
     SelfPlay(settings).play(
         UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended)
@@ -46,13 +48,13 @@ def compile_selfplay() -> None:
     window.epoch(batch=1, steps=1, seed=0, epoch=0)[0]
 
 
-def compile_search() -> None:
-    """Kernels of searching positions, and of reading the results."""
+def compile_search(rule: str = "gumbel") -> None:
+    """Kernels of searching positions with a rule, and of reading the results."""
     from hexlit.search.config import SearchConfig
     from hexlit.search.evaluator import UniformEvaluator
     from hexlit.search.search import TreeSearch
 
-    search = TreeSearch(SearchConfig(simulations=2), size=3, games=1)
+    search = TreeSearch(SearchConfig(rule, simulations=2), size=3, games=1)
     search.run(np.zeros((1, 9), np.int8), np.ones(1, np.int8), UniformEvaluator())
 
 
@@ -116,8 +118,8 @@ def main(names: Sequence[str]) -> None:
     """Compile the sets `names`, one after the other."""
     end_with_parent()
     for text in names:
-        name, *numbers = text.split()
-        SETS[name](*map(int, numbers))
+        name, *words = text.split()
+        SETS[name](*(int(word) if word.isdecimal() else word for word in words))
         mark_compiled(text)
 
 

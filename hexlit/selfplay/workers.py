@@ -213,6 +213,7 @@ class WorkerPool:
 
     def __init__(self, settings: PlayerSettings, count: int) -> None:
         """Start the processes; each sets up its part of the games of `settings`."""
+        self._rule = settings.games.search.algorithm
         context = multiprocessing.get_context("spawn")
         line, self._lifeline = context.Pipe(duplex=False)  # no other process has its other end
         self._connections: list[Connection] = []
@@ -239,7 +240,7 @@ class WorkerPool:
         find them there.
         """
         workers = range(len(self._processes))
-        if not is_compiled("selfplay"):
+        if not is_compiled(f"selfplay {self._rule}"):
             self._call(workers[:1], "prepare")
             workers = workers[1:]
         self._call(workers, "prepare")

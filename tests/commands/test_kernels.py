@@ -3,16 +3,21 @@
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from hexlit.cluster.lifeline import Child
+from hexlit.commands.hex_task import evaluation_kernels
 from hexlit.commands.kernels import SETS
+from hexlit.commands.kernels import main as kernels_main
 from hexlit.hex import jit
 from hexlit.hex.jit import is_compiled, mark_compiled
+from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.tasks.hex import warmup
-from hexlit.tasks.hex.warmup import Compiling
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.warmup import Compiling, HexWarmup
 
 
 @pytest.fixture
@@ -41,6 +46,23 @@ def test_a_set_is_marked_once_for_these_sources(empty: Path) -> None:
     assert compiling.status() == ""
     compiling.wait()
     compiling.close()
+
+
+@pytest.mark.parametrize("rule", ALGORITHMS)
+def test_a_run_compiles_the_kernels_of_its_rule_before_it_plays(
+    rule: str, empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each rule has kernels of its own, and the set of one is not that of another."""
+    start_instead(monkeypatch, "pass")
+    config = HexTrainConfig(search=SearchConfig(rule), board=11)
+    with closing(HexWarmup(config)) as begun:
+        assert begun.first.names == [f"selfplay {rule}"]
+    assert evaluation_kernels(config) == [f"search {rule}"]
+    monkeypatch.setattr("hexlit.commands.kernels.end_with_parent", lambda: None)
+    kernels_main([f"search {rule}"])
+    assert [is_compiled(f"search {other}") for other in ALGORITHMS] == [
+        other == rule for other in ALGORITHMS
+    ]
 
 
 def test_a_failure_is_one_warning(

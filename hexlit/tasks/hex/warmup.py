@@ -57,7 +57,7 @@ class Compiling:
     def __init__(self, names: Iterable[str], *, niceness: int = 0) -> None:
         """Start to compile the sets `names` of `PURPOSES`, one after the other.
 
-        Numbers for a set may follow its name.
+        Numbers for a set, or the search rule that it is for, may follow its name.
         """
         self.names = [name for name in names if not is_compiled(name)]
         self.what = " and ".join(PURPOSES[name.split()[0]] for name in self.names)
@@ -125,7 +125,7 @@ class HexWarmup(Warmup):
         """Start to compile the kernels of self-play."""
         self._config = config
         self._plays = config.data.source == "selfplay"
-        self.first = Compiling(["selfplay"] if self._plays else [])
+        self.first = Compiling([f"selfplay {config.search.algorithm}"] if self._plays else [])
         self.later = Compiling([])
         self.players: Players | None = None
 
