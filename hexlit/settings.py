@@ -46,6 +46,10 @@ OPTIMIZER_GROUP, SCHEDULE_GROUP = "hexlit.optimizers", "hexlit.schedules"
 """Groups of their optimizers and schedules; each entry point leads to a subclass of
 `torch.optim.Optimizer`, or to a function from the progress of a run to a factor of the rate.
 """
+TARGET_GROUP = "hexlit.targets"
+"""Group of their further targets for `targets.NAME`; each entry point leads to a module, see
+`hexlit.selfplay.targets`.
+"""
 BLOCK_GROUP = "hexlit.blocks"
 """Group of their residual blocks for `net.block`; each entry point leads to a callable, see
 `hexlit.nets.outside_blocks`.

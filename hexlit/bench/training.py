@@ -37,8 +37,8 @@ from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay
 from hexlit.selfplay.window import ReplayWindow
 from hexlit.tasks.hex.config import HexTrainConfig
-from hexlit.tasks.hex.epoch_data import EpochDataset
-from hexlit.tasks.hex.module import HexModule, Positions
+from hexlit.tasks.hex.epoch_data import EpochDataset, Positions
+from hexlit.tasks.hex.module import HexModule
 from hexlit.training.batches import batch_size, parts_of
 from hexlit.training.distributed import precision_arguments
 from hexlit.training.module import TrainedModule
@@ -152,7 +152,7 @@ def batches_of(size: int, batch: int) -> list[Positions]:
     policy = free / free.sum(1, keepdim=True).clamp(min=1)
     generator = torch.Generator().manual_seed(0)
     value = torch.rand(BATCHES * batch, generator=generator) * 2 - 1
-    return list(parts_of((planes, policy, value), batch))
+    return list(parts_of(Positions(planes, policy, value, {}), batch))
 
 
 def measure_train(subject: Subject) -> Outcome:

@@ -146,6 +146,9 @@ class NetOutput(NamedTuple):
     value_logit: Tensor
     """`[B]`, unbounded."""
 
+    further: dict[str, Tensor]
+    """Outputs of further heads by name, `[B, n*n]` or `[B]`."""
+
     @property
     def value(self) -> Tensor:
         """`[B]` in [-1, 1]: 1 is a sure win of the player to move."""
@@ -165,6 +168,8 @@ class HexNet(nn.Module):
         attention: the layer at the end of each stage; empty for a network without.
 
     Attributes:
+        heads: heads of further targets in training, from the last features `[B, C, n, n]`; none in
+            a network that is built or loaded for play.
         checkpointing: whether training keeps only the input of each block and computes the rest
             again for the gradients (gradient checkpointing, Chen et al. 2016). It takes less memory
             and about a third more work, with the same results. It may be set at any time; no
@@ -188,6 +193,7 @@ class HexNet(nn.Module):
         self.summary = BoardSummary(config)
         self.policy = PolicyHead(config)
         self.value = ValueHead(config)
+        self.heads = nn.ModuleDict()
 
     def forward(self, planes: Tensor) -> NetOutput:
         """`[B, 5, n, n]` of floats → logits of policy and value."""
@@ -196,7 +202,8 @@ class HexNet(nn.Module):
         for part in self._trunk():
             x = recomputed(part, x) if recompute else part(x)
         summary = self.summary(x)
-        return NetOutput(self.policy(x, summary), self.value(summary))
+        further = {name: head(x) for name, head in self.heads.items()}
+        return NetOutput(self.policy(x, summary), self.value(summary), further)
 
     def _trunk(self) -> list[nn.Module]:
         """The blocks in their order, self-attention at the end of each stage."""
@@ -209,6 +216,15 @@ class HexNet(nn.Module):
         for (start, end), attention in stages:
             trunk += [*self.blocks[start:end], attention]
         return trunk
+
+
+HEADS = "heads."
+"""Prefix of the further heads in a network's state."""
+
+
+def state_for_play(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The `state` of a network without its further heads."""
+    return {name: value for name, value in state.items() if not name.startswith(HEADS)}
 
 
 def build_net(config: NetConfig) -> HexNet:
@@ -252,6 +268,7 @@ def saved_net(settings: Mapping[str, Any], state: Mapping[str, Tensor]) -> HexNe
         BlockError: the package of its block is missing, or has other weights by now.
         Exception: anything else where these are no settings and weights of a network.
     """
+    state = state_for_play(state)
     own = settings.get("block", BLOCKS[0]) in BLOCKS
     if not own:
         require_package(settings["block"])
@@ -278,11 +295,12 @@ def refuse_other_shapes(config: NetConfig, shapes: Mapping[str, Sequence[int]]) 
         ValueError: they differ.
     """
     with torch.device("meta"):
-        expected = {
-            name: [*tensor.shape] for name, tensor in build_net(config).state_dict().items()
-        }
-    if expected != {name: [*shape] for name, shape in shapes.items()}:
-        raise ValueError("its weights are not those of the network that it describes")
+        state = build_net(config).state_dict()
+    expected = {name: [*tensor.shape] for name, tensor in state.items()}
+    shapes = {name: [*shape] for name, shape in shapes.items()}
+    differing = [name for name in {**expected, **shapes} if expected.get(name) != shapes.get(name)]
+    if differing:
+        raise ValueError(f"the network that it describes has other weights: {differing[0]}")
 
 
 POSITIONS = 2

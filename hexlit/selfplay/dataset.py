@@ -7,8 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -18,16 +17,30 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.arrays import BoolArray, Int8Array, Int16Array, Int64Array
+from hexlit.hex.arrays import BoolArray, FloatArray, Int8Array, Int16Array, Int64Array
 from hexlit.hex.geometry import BLACK, WHITE, Geometry, geometry
 from hexlit.hex.jit import inline, kernel
 from hexlit.hex.record import Ending
 from hexlit.hex.rng import GOLDEN, key, mix, uniform
 from hexlit.locks import alone
-from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Ints, Part, drawn_part, with_policy
-from hexlit.selfplay.store import checked_table, part_files
+from hexlit.selfplay.rebuild import (
+    Batch,
+    Epoch,
+    Histories,
+    Ints,
+    Part,
+    drawn_part,
+    further_targets,
+    with_policy,
+)
+from hexlit.selfplay.store import checked_table, part_files, to_records
+from hexlit.selfplay.targets import Target, targets_of
 
 COLUMNS = ["size", "swap", "moves", "winner", "ending", "opening", "values"]
+SEARCHED_COLUMNS = ["policy_plies", "policies"]
+
+SEARCHED, PLAYED = "searched", "played"
+"""What is learned from a game: see `ReadOptions.targets`."""
 
 OTHER_SIZE = "games on another board"
 UNFINISHED = "unfinished games"
@@ -35,11 +48,31 @@ NO_WINNER = "games without a winner"
 NO_MOVE = "games without a move to learn from"
 OPENING = "plies of an opening"
 BEFORE_SWAP = "plies before a swap"
+NO_POLICY = "plies without a searched policy, in games with others"
+
+
+class ReadOptions(NamedTuple):
+    """Which games of a store are learned from, and what they teach."""
+
+    size: int
+    """Rows of the board; other games are left out."""
+    swap: bool
+    """Whether the network knows the swap rule."""
+    claimed_results: bool = False
+    """Whether to take the winner that the source of an unfinished game claims."""
+    targets: str = SEARCHED
+    """`searched`: of a game with searched policies, these positions alone with these policies; of
+    another one all positions with the moves played. `played`: all positions with the moves played.
+    """
+    search_value_share: float = 0.0
+    """Share of the searched value in the value target, where there is one."""
+    further: Sequence[Target] = ()
+    """Further targets."""
 
 
 class FlatGames(NamedTuple):
-    """G games with M moves in all, and P positions to learn from; arrays of offsets have one more
-    entry.
+    """G games with M moves in all, P positions to learn from, and Q searched policies; arrays of
+    offsets have one more entry.
     """
 
     moves: Int16Array
@@ -48,60 +81,65 @@ class FlatGames(NamedTuple):
     """Index in `moves` of each game's first move, and M, `[G + 1]`."""
     first_row: Int64Array
     """Number of each game's first position, and P, `[G + 1]`."""
-    first_ply: Int16Array
-    """Moves before each game's first position, `[G]`."""
     winner: Int8Array
     """+1 Black, -1 White, `[G]`."""
+    ply: Int16Array
+    """Moves before each position, `[P]`."""
+    value: FloatArray
+    """Searched value for the player to move; NaN without one, `[P]`."""
+    policy_row: Int64Array
+    """Number of the position's policy in `policies`; -1 for the move played, `[P]`."""
+    policies: NDArray[np.float16]
+    """Searched policies over the board's actions, `[Q, A]`."""
+
+
+class _Positions(NamedTuple):
+    """The positions of some games to learn from, in the order of play; fields as in `FlatGames`."""
+
+    counts: Int64Array
+    """Positions of each game, `[G]`."""
+    ply: Int16Array
+    value: FloatArray
+    policy_row: Int64Array
+    policies: NDArray[np.float16]
 
 
 def read_flat_games(
-    parts: list[Path], *, size: int, swap: bool, claimed_results: bool
-) -> tuple[FlatGames, dict[str, int]]:
-    """The games in `parts` of a store for learning, and the number of games or plies left out, by
-    reason.
+    parts: list[Path], options: ReadOptions
+) -> tuple[FlatGames, dict[str, NDArray[np.float16]], dict[str, int]]:
+    """The games in `parts` of a store for learning, their further targets `[P, ...]` by name, and
+    the number of games or plies left out, by reason.
 
     Raises:
         UsageError: a file is damaged or holds other data, a winner is refuted by the last move, or
             nothing is left.
     """
     left_out: Counter[str] = Counter()
-    chunks: list[tuple[NDArray[Any], ...]] = []
-
-    def without(games: pa.RecordBatch, wrong: pa.BooleanArray, reason: str) -> pa.RecordBatch:
-        left_out[reason] += wrong.true_count
-        return games.filter(pc.invert(wrong))
-
-    for games in chain.from_iterable(
-        checked_table(part, COLUMNS).combine_chunks().to_batches() for part in parts
-    ):
-        games = without(games, pc.not_equal(games["size"], size), OTHER_SIZE)
-        if not claimed_results:
-            games = without(games, pc.equal(games["ending"], str(Ending.UNFINISHED)), UNFINISHED)
-        games = without(games, pc.equal(games["winner"], 0), NO_WINNER)
-        # Whoever connects has made the last move.
-        last = np.where(games["moves"].value_lengths().to_numpy() % 2, BLACK, WHITE)
-        connected = pc.equal(games["ending"], str(Ending.CONNECTED)).to_numpy(zero_copy_only=False)
-        refuted = connected & (games["winner"].to_numpy() != last)
-        if refuted.any():
-            raise UsageError(
-                f"data.path={parts[0].parent}: {int(refuted.sum())} games have not their winner; "
-                "see hexlit games verify"
+    games_read = []
+    positions_read = []
+    further: dict[str, list[NDArray[np.float16]]] = {one.name: [] for one in options.further}
+    columns = None if further else COLUMNS + SEARCHED_COLUMNS * (options.targets == SEARCHED)
+    for part in parts:
+        table = checked_table(part, columns)
+        for batch in table.combine_chunks().to_batches():
+            games = _usable(batch, options, left_out, part)
+            first_ply = _first_plies(games, options.size, options.swap)
+            positions = _positions(games, first_ply, options)
+            without_move = positions.counts == 0
+            opening = games["opening"].to_numpy()[~without_move]
+            left_out[OPENING] += int(opening.sum())
+            left_out[BEFORE_SWAP] += int((first_ply[~without_move] - opening).sum())
+            games = _without(games, without_move, NO_MOVE, left_out)
+            lengths = games["moves"].value_lengths().to_numpy()
+            candidates = int((lengths - first_ply[~without_move]).sum())
+            left_out[NO_POLICY] += candidates - len(positions.ply)
+            games_read.append(
+                (games["moves"].flatten().to_numpy(), lengths, games["winner"].to_numpy())
             )
-        games = without(
-            games, pc.greater_equal(games["opening"], games["moves"].value_lengths()), NO_MOVE
-        )
-        opening = games["opening"].to_numpy()
-        first_ply = _first_plies(games, size, swap)
-        left_out[OPENING] += int(opening.sum())
-        left_out[BEFORE_SWAP] += int((first_ply - opening).sum())
-        late = first_ply >= games["moves"].value_lengths().to_numpy()
-        games = without(games, pa.array(late), NO_MOVE)
-        moves = games["moves"]
-        lengths = moves.value_lengths().to_numpy()
-        chunks.append(
-            (moves.flatten().to_numpy(), lengths, first_ply[~late], games["winner"].to_numpy())
-        )
-    if not any(len(winner) for *_, winner in chunks):
+            positions_read.append(positions._replace(counts=positions.counts[~without_move]))
+            if further:
+                _add_further(further, games, positions_read[-1], options)
+    if not any(len(winner) for *_, winner in games_read):
         counts = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
         advice = (
             "; data.claimed_results=true takes those with a claimed winner"
@@ -109,13 +147,154 @@ def read_flat_games(
             else ""
         )
         raise UsageError(
-            f"data.path={parts[0].parent} board={size}: no position to learn from ({counts}){advice}"
+            f"data.path={parts[0].parent} board={options.size}: no position to learn from ({counts}){advice}"
         )
-    moves, lengths, first_ply, winner = map(np.concatenate, zip(*chunks, strict=True))
+    moves, lengths, winner = map(np.concatenate, zip(*games_read, strict=True))
     flat = FlatGames(
-        moves, _sums(lengths), _sums(lengths - first_ply), first_ply.astype(np.int16), winner
+        moves,
+        _sums(lengths),
+        _sums(np.concatenate([one.counts for one in positions_read])),
+        winner,
+        np.concatenate([one.ply for one in positions_read]),
+        np.concatenate([one.value for one in positions_read]),
+        _joined_rows(positions_read),
+        np.concatenate([one.policies for one in positions_read]),
     )
-    return flat, {reason: count for reason, count in sorted(left_out.items()) if count}
+    joined = {name: np.concatenate(arrays) for name, arrays in further.items()}
+    return flat, joined, {reason: count for reason, count in sorted(left_out.items()) if count}
+
+
+def _without(
+    games: pa.RecordBatch, wrong: NDArray[np.bool_] | pa.Array, reason: str, left_out: Counter[str]
+) -> pa.RecordBatch:
+    """The `games` that are not `wrong`; the others are counted under the `reason`."""
+    wrong = pa.array(wrong, pa.bool_())
+    left_out[reason] += wrong.true_count
+    return games.filter(pc.invert(wrong))
+
+
+def _usable(
+    games: pa.RecordBatch, options: ReadOptions, left_out: Counter[str], part: Path
+) -> pa.RecordBatch:
+    """The `games` on the board of `options` that have a winner and moves of their players.
+
+    Raises:
+        UsageError: a winner is refuted by the last move.
+    """
+    games = _without(games, pc.not_equal(games["size"], options.size), OTHER_SIZE, left_out)
+    if not options.claimed_results:
+        unfinished = pc.equal(games["ending"], str(Ending.UNFINISHED))
+        games = _without(games, unfinished, UNFINISHED, left_out)
+    games = _without(games, pc.equal(games["winner"], 0), NO_WINNER, left_out)
+    # Whoever connects has made the last move.
+    last = np.where(games["moves"].value_lengths().to_numpy() % 2, BLACK, WHITE)
+    connected = pc.equal(games["ending"], str(Ending.CONNECTED)).to_numpy(zero_copy_only=False)
+    refuted = connected & (games["winner"].to_numpy() != last)
+    if refuted.any():
+        raise UsageError(
+            f"data.path={part.parent}: {int(refuted.sum())} games have not their winner; "
+            "see hexlit games verify"
+        )
+    only_opening = pc.greater_equal(games["opening"], games["moves"].value_lengths())
+    return _without(games, only_opening, NO_MOVE, left_out)
+
+
+def _positions(games: pa.RecordBatch, first_ply: Int64Array, options: ReadOptions) -> _Positions:
+    """The positions of `games` from `first_ply` `[G]` on, as `options.targets` says."""
+    lengths = games["moves"].value_lengths().to_numpy().astype(np.int64)
+    number = np.arange(games.num_rows)
+    if options.targets == PLAYED:
+        counts = np.maximum(lengths - first_ply, 0)
+        ply = _steps(counts) + np.repeat(first_ply, counts)
+        unknown = np.full(len(ply), np.nan, np.float32)
+        rows = np.full(len(ply), -1)
+        none = np.zeros((0, options.size**2 + options.swap), np.float16)
+        return _Positions(counts, ply.astype(np.int16), unknown, rows, none)
+    kept = games["policy_plies"].value_lengths().to_numpy().astype(np.int64)
+    counts = np.where(kept > 0, 0, np.maximum(lengths - first_ply, 0))
+    played_game = np.repeat(number, counts)
+    played_ply = _steps(counts) + np.repeat(first_ply, counts)
+    searched_game = np.repeat(number, kept)
+    searched_ply = games["policy_plies"].flatten().to_numpy()
+    late = searched_ply >= first_ply[searched_game]
+    policies, known = _policies(games, searched_game, _steps(kept), options)
+    row = np.where(known, np.arange(len(known)), -1)
+    # In the order of the games, and of play within each.
+    game = np.concatenate([played_game, searched_game[late]])
+    ply = np.concatenate([played_ply, searched_ply[late]])
+    policy_row = np.concatenate([np.full(len(played_ply), -1), row[late]])
+    order = np.lexsort((ply, game))
+    game, ply, policy_row = game[order], ply[order], policy_row[order]
+    value_counts = games["values"].value_lengths().to_numpy()
+    values = games["values"].flatten().to_numpy()
+    value = np.full(len(ply), np.nan, np.float32)
+    has_value = value_counts[game] > 0
+    places = _sums(value_counts)[game[has_value]] + ply[has_value]
+    value[has_value] = values[places]
+    return _Positions(
+        np.bincount(game, minlength=games.num_rows),
+        ply.astype(np.int16),
+        value,
+        policy_row,
+        policies,
+    )
+
+
+def _policies(
+    games: pa.RecordBatch, game: Int64Array, number: Int64Array, options: ReadOptions
+) -> tuple[NDArray[np.float16], BoolArray]:
+    """The searched policies `[Q, A]` over the actions of `options`, each by its `game` `[Q]` and its
+    `number` `[Q]` there; and whether each has a move that these actions have.
+    """
+    cells = options.size**2
+    stored = games["policies"].flatten().to_numpy()
+    with_swap = games["swap"].to_numpy(zero_copy_only=False)
+    first = _sums(games["policies"].value_lengths().to_numpy())[game]
+    start = first + number * (cells + with_swap[game])
+    result = np.zeros((len(game), cells + options.swap), np.float16)
+    result[:, :cells] = stored[start[:, None] + np.arange(cells)]
+    swaps = np.zeros(len(game), np.float16)
+    swaps[with_swap[game]] = stored[start[with_swap[game]] + cells]
+    if options.swap:
+        result[:, cells] = swaps
+        return result, np.ones(len(game), np.bool_)
+    # Without the rule, the shares of the other moves are those among themselves.
+    mass = result.sum(1, dtype=np.float32)
+    known = mass > 0
+    cut = known & (swaps > 0)
+    result[cut] = result[cut] / mass[cut, None]
+    return result, known
+
+
+def _add_further(
+    further: dict[str, list[NDArray[np.float16]]],
+    games: pa.RecordBatch,
+    positions: _Positions,
+    options: ReadOptions,
+) -> None:
+    """Append to `further` the further targets of the `positions` of `games`."""
+    plies = np.split(positions.ply, np.cumsum(positions.counts)[:-1])
+    records = to_records(pa.Table.from_batches([games]))
+    for record, chosen in zip(records, plies, strict=False):
+        for name, values in targets_of(options.further, record).items():
+            further[name].append(values[chosen])
+
+
+def _joined_rows(chunks: Sequence[_Positions]) -> Int64Array:
+    """The rows of policies of all `chunks`, whose policies follow one another."""
+    result = []
+    before = 0
+    for one in chunks:
+        result.append(np.where(one.policy_row >= 0, one.policy_row + before, -1))
+        before += len(one.policies)
+    return np.concatenate(result)
+
+
+def _steps(counts: Int64Array) -> Int64Array:
+    """0, 1, ... up to each of `counts`, one after the other."""
+    starts = np.repeat(_sums(counts)[:-1], counts)
+    steps: Int64Array = np.arange(len(starts)) - starts
+    return steps
 
 
 def _first_plies(games: pa.RecordBatch, size: int, swap: bool) -> Int64Array:
@@ -145,39 +324,40 @@ def _sums(counts: NDArray[Any]) -> Int64Array:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-LAYOUT = 4
+LAYOUT = 5
 """Raised when the meaning of the arrays or the checks of the games change, so that older caches are
 not read.
 """
 
 
+FURTHER = "further"
+"""Folder of the further targets, a file for each."""
+
+
 class GamePositions:
-    """Positions of recorded games before a chosen move, with that move and the game's result as
-    targets.
+    """Positions of recorded games, with a policy and the game's result as targets.
 
     The positions of one game have consecutive numbers (rows), in the order of play. Other processes
     that get a copy map the same files.
     """
 
-    def __init__(self, folder: Path, size: int, swap: bool) -> None:
+    def __init__(self, folder: Path, size: int, swap: bool, search_value_share: float) -> None:
         """Map the arrays in `folder`, made by `open`."""
         self.folder = folder
         self.size = size
         self.swap = swap
-        arrays = {
-            name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in FlatGames._fields
-        }
-        # Plain views of the same memory, without the cost of a memmap on every access.
-        self.flat = FlatGames(**{name: array.view(np.ndarray) for name, array in arrays.items()})
+        self.search_value_share = search_value_share
+        arrays = {name: _mapped(folder / f"{name}.npy") for name in FlatGames._fields}
+        self.flat = FlatGames(**arrays)
+        files = sorted((folder / FURTHER).glob("*.npy"))
+        self.further = {file.stem: _mapped(file) for file in files}
         self.left_out: dict[str, int] = json.loads(
             (folder / "left_out.json").read_text(encoding="utf-8")
         )
 
     @classmethod
-    def open(
-        cls, folder: Path, *, size: int, swap: bool, cache: Path, claimed_results: bool = False
-    ) -> Self:
-        """The positions of the games in the store `folder` on boards of `size`.
+    def open(cls, folder: Path, options: ReadOptions, cache: Path) -> Self:
+        """The positions of the games in the store `folder` that `options` choose.
 
         Left out, and counted in `left_out`: games on other boards; games that did not end, unless
         `claimed_results` takes the winner that their source claims; plies of an opening. A swap is
@@ -195,22 +375,25 @@ class GamePositions:
             raise UsageError(
                 f"data.path={folder}: no games here (part-*.parquet); hexlit games import makes them"
             )
-        digest = _digest(parts, [LAYOUT, size, swap, claimed_results])
+        sources = [(target.name, target.source) for target in options.further]
+        chosen = options._replace(further=(), search_value_share=0.0)
+        digest = _digest(parts, [LAYOUT, *chosen, *sources])
 
         def build(target: Path) -> None:
-            games, left_out = read_flat_games(
-                parts, size=size, swap=swap, claimed_results=claimed_results
-            )
+            games, further, left_out = read_flat_games(parts, options)
+            (target / FURTHER).mkdir()
             for name, array in games._asdict().items():
                 np.save(target / f"{name}.npy", array, allow_pickle=False)
+            for name, array in further.items():
+                np.save(target / FURTHER / f"{name}.npy", array, allow_pickle=False)
             (target / "left_out.json").write_text(json.dumps(left_out), encoding="utf-8")
 
         make_folder_once(cache / digest, build)
-        return cls(cache / digest, size, swap)
+        return cls(cache / digest, options.size, options.swap, options.search_value_share)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process maps the files."""
-        return type(self), (self.folder, self.size, self.swap)
+        return type(self), (self.folder, self.size, self.swap, self.search_value_share)
 
     def __len__(self) -> int:
         """Number of positions."""
@@ -234,18 +417,35 @@ class GamePositions:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` is set."""
         games = self.flat
         game = self.games_of(rows)
-        ply_in_row = rows - games.first_row[game]
-        ply = (games.first_ply[game] + ply_in_row).astype(np.int16)
+        ply = games.ply[rows]
         first_move = games.first_move[game]
         may_swap = (ply == 1) & self.swap
         histories = Histories(games.moves, first_move, ply, may_swap)
-        played = np.zeros((len(rows), self.actions), np.float32)
+        source = np.zeros((len(rows), self.actions), np.float32)
+        searched = games.policy_row[rows] >= 0
+        source[searched] = games.policies[games.policy_row[rows[searched]]]
         move = games.moves[first_move + ply]
-        played[np.arange(len(rows)), move] = 1
+        played = np.flatnonzero(~searched)
+        source[played, move[played]] = 1
         winner = games.winner[game]
-        value = np.where(ply % 2 == 0, winner, -winner).astype(np.float32)
-        planes, policy = with_policy(histories, self.size, played, turned)
-        return Batch(planes, policy, value)
+        result = np.where(ply % 2 == 0, winner, -winner)
+        share = np.where(np.isnan(games.value[rows]), 0, self.search_value_share)
+        value = (1 - share) * result + share * np.nan_to_num(games.value[rows])
+        planes, policy = with_policy(histories, self.size, source, turned)
+        further = further_targets(self.further, rows, ply, turned, self.size)
+        return Batch(planes, policy, value.astype(np.float32), further)
+
+    def targets_in_words(self, rows: Int64Array) -> str:
+        """What the positions `rows` teach, such as `1,200 searched policies`."""
+        searched = int((self.flat.policy_row[rows] >= 0).sum())
+        counts = {"searched policies": searched, "moves played": len(rows) - searched}
+        return " and ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+
+
+def _mapped(file: Path) -> NDArray[Any]:
+    """The array of `file`, a plain view: a memmap would cost time at every access."""
+    array: NDArray[Any] = np.load(file, mmap_mode="r").view(np.ndarray)
+    return array
 
 
 class GameRows(NamedTuple):

@@ -23,7 +23,7 @@ from hexlit.hex.jit import use_threads
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.outside_blocks import BlockError
-from hexlit.nets.tower import build_net
+from hexlit.nets.tower import build_net, state_for_play
 from hexlit.selfplay.actor import GamesSettings, rows_of
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.workers import PlayerSettings, SelfPlayer, make_player
@@ -223,7 +223,8 @@ def remote_settings(accelerator: AcceleratorConfig, device: str, threads: int) -
 
 def weights_of(net: torch.nn.Module) -> Weights:
     """A copy of the state that play with `net` needs, as arrays for other processes."""
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in net.state_dict().items()}
+    state = state_for_play(net.state_dict())
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in state.items()}
 
 
 def as_tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:

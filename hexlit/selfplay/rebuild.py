@@ -3,7 +3,7 @@ not.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hexlit.hex.arrays import BoolArray, FloatArray, Int8Array, Int16Array, Int64Array
 from hexlit.hex.encoding import blank_planes, write_planes
 from hexlit.hex.engine import colour_at
-from hexlit.hex.frame import framed, mirrored
+from hexlit.hex.frame import frame_maps, framed, mirrored
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import kernel
 
@@ -32,6 +32,8 @@ class Batch(NamedTuple):
     """Policy target: searched, or one-hot on the move that was played, `[B, A]`."""
     value: FloatArray
     """Value target in [-1, 1] for the player to move, `[B]`."""
+    further: dict[str, FloatArray]
+    """Further targets by name, `[B, size*size]` or `[B]`; see `hexlit.selfplay.targets`."""
 
 
 class PositionSource(Protocol):
@@ -104,10 +106,14 @@ class Epoch:
             first += len(rows)
         if len(drawn) == 1:
             return drawn[0]
+        further = {}
+        for name in drawn[0].further:
+            further[name] = np.concatenate([batch.further[name] for batch in drawn])
         return Batch(
             planes=np.concatenate([batch.planes for batch in drawn]),
             policy=np.concatenate([batch.policy for batch in drawn]),
             value=np.concatenate([batch.value for batch in drawn]),
+            further=further,
         )
 
 
@@ -134,6 +140,27 @@ def with_policy(
     policy = np.empty_like(source)
     _write_positions(planes, policy, source, histories, turned, geometry(size))
     return planes, policy
+
+
+def further_targets(
+    sources: Mapping[str, NDArray[np.float16]],
+    rows: Int64Array,
+    ply: Int16Array,
+    turned: BoolArray,
+    size: int,
+) -> dict[str, FloatArray]:
+    """The `rows` `[B]` of each of `sources`, maps of the board's cells `[P, size*size]` as the
+    mover at `ply` `[B]` sees them.
+    """
+    colours = np.where(ply % 2 == 0, 1, -1).astype(np.int8)
+    result = {}
+    for name, source in sources.items():
+        values = source[rows].astype(np.float32)
+        if values.ndim == 2:
+            values = frame_maps(values, colours, size)
+            values = np.where(turned[:, None], values[:, ::-1], values)
+        result[name] = values
+    return result
 
 
 @kernel

@@ -14,26 +14,44 @@ from hexlit.errors import UsageError
 from hexlit.hex.arrays import BoolArray, FloatArray, Int64Array
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.dataset import GameRows
-from hexlit.selfplay.rebuild import Batch, Epoch, Histories, drawn_part, with_policy
+from hexlit.selfplay.rebuild import (
+    Batch,
+    Epoch,
+    Histories,
+    drawn_part,
+    further_targets,
+    with_policy,
+)
+from hexlit.selfplay.targets import Target, targets_of
+
+Further = dict[str, NDArray[np.float16]]
+"""Further targets by name."""
 
 
 class ReplayWindow:
     """The positions of the latest games."""
 
     def __init__(
-        self, size: int, swap: bool, capacity: float, search_value_share: float = 0.0
+        self,
+        size: int,
+        swap: bool,
+        capacity: float,
+        search_value_share: float = 0.0,
+        targets: Sequence[Target] = (),
     ) -> None:
         """An empty window for games on boards of `size`, with or without the swap rule.
 
         It has `capacity` positions at most (whole games, so up to one game more).
         `search_value_share` is the share of the searched value in the value target, see
-        `value_targets`.
+        `value_targets`. The `targets` are added to policy and value.
         """
         self.size = size
         self.swap = swap
         self.capacity = capacity
         self.search_value_share = search_value_share
+        self.targets = targets
         self._records: deque[GameRecord] = deque()
+        self._further: deque[Further] = deque()
         self._positions = 0
         self._index: _Index | None = None
 
@@ -55,11 +73,13 @@ class ReplayWindow:
         """Add games; the oldest leave if the others fill the window without them."""
         for record in records:
             self._records.append(record)
+            self._further.append(targets_of(self.targets, record))
             self._positions += len(record.policy_plies)
         while (
             self._records and self._positions - len(self._records[0].policy_plies) >= self.capacity
         ):
             oldest = self._records.popleft()
+            self._further.popleft()
             self._positions -= len(oldest.policy_plies)
         self._index = None
 
@@ -82,7 +102,7 @@ class ReplayWindow:
         if not self._positions:
             raise UsageError("the replay window holds no position to learn from")
         if self._index is None:
-            self._index = _Index.of(self._records, self.size, self.swap, self.search_value_share)
+            self._index = self._make_index()
         random = np.random.default_rng([seed, epoch])
         ends = np.arange(1, steps + 1) * batch
         ends_of_others = np.rint(ends * share).astype(np.int64)
@@ -92,6 +112,26 @@ class ReplayWindow:
             return Epoch(part)
         part_of_others = drawn_part(random, others.positions, others.rows, ends_of_others)
         return Epoch(part, part_of_others)
+
+    def _make_index(self) -> "_Index":
+        kept = [record for record in self._records if len(record.policy_plies)]
+        lengths = np.array([len(record.moves) for record in kept])
+        counts = [len(record.policy_plies) for record in kept]
+        first = np.repeat(np.cumsum(lengths) - lengths, counts)
+        moves = np.concatenate([record.moves for record in kept])
+        ply = np.concatenate([record.policy_plies for record in kept])
+        further = {}
+        for target in self.targets:
+            pairs = zip(self._records, self._further, strict=True)
+            rows = [values[target.name][record.policy_plies] for record, values in pairs]
+            further[target.name] = np.concatenate(rows)
+        return _Index(
+            size=self.size,
+            histories=Histories(moves, first, ply, (ply == 1) & self.swap),
+            policy=np.concatenate([record.policies for record in kept]),
+            value=value_targets(kept, self.search_value_share),
+            further=further,
+        )
 
 
 class _Index(NamedTuple):
@@ -104,25 +144,8 @@ class _Index(NamedTuple):
     """Over the board's actions, `[P, A]`."""
     value: FloatArray
     """For the player to move, `[P]`."""
-
-    @classmethod
-    def of(
-        cls, records: Iterable[GameRecord], size: int, swap: bool, search_value_share: float
-    ) -> "_Index":
-        kept = [record for record in records if len(record.policy_plies)]
-        lengths = np.array([len(record.moves) for record in kept])
-        counts = [len(record.policy_plies) for record in kept]
-        first = np.repeat(np.cumsum(lengths) - lengths, counts)
-        ply = np.concatenate([record.policy_plies for record in kept])
-        policy = np.concatenate([record.policies for record in kept])
-        return cls(
-            size=size,
-            histories=Histories(
-                np.concatenate([record.moves for record in kept]), first, ply, (ply == 1) & swap
-            ),
-            policy=policy,
-            value=value_targets(kept, search_value_share),
-        )
+    further: Further
+    """On the board, `[P, ...]` each."""
 
     def batch(self, rows: Int64Array, turned: BoolArray) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` is set."""
@@ -131,7 +154,8 @@ class _Index(NamedTuple):
         planes, policy = with_policy(
             histories, self.size, self.policy[rows].astype(np.float32), turned
         )
-        return Batch(planes, policy, self.value[rows])
+        further = further_targets(self.further, rows, histories.ply, turned, self.size)
+        return Batch(planes, policy, self.value[rows], further)
 
 
 def value_targets(records: Sequence[GameRecord], search_share: float) -> FloatArray:

@@ -1,6 +1,8 @@
-"""Batches of any form: a tuple, a named tuple or a dictionary of tensors `[B, ...]`."""
+"""Batches of any form: a tuple, a named tuple or a dictionary of tensors `[B, ...]`, or of such
+batches.
+"""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -47,10 +49,17 @@ def whole_size(module: Any, batch: Any) -> int:
 
 def tensors_of(batch: Any) -> list[Tensor]:
     """The tensors of a batch, in their order."""
-    return list(batch.values() if isinstance(batch, Mapping) else batch)
+    result = []
+    for one in batch.values() if isinstance(batch, Mapping) else batch:
+        result += [one] if isinstance(one, Tensor) else tensors_of(one)
+    return result
 
 
-def _like(batch: Any, tensors: Sequence[Tensor]) -> Any:
+def _like(batch: Any, tensors: Iterable[Tensor]) -> Any:
+    """The `tensors`, one for each of a batch, in its form."""
+    rest = iter(tensors)
+    old = batch.values() if isinstance(batch, Mapping) else batch
+    new = [next(rest) if isinstance(one, Tensor) else _like(one, rest) for one in old]
     if isinstance(batch, Mapping):
-        return dict(zip(batch, tensors, strict=True))
-    return type(batch)(*tensors) if hasattr(batch, "_fields") else type(batch)(tensors)
+        return dict(zip(batch, new, strict=True))
+    return type(batch)(*new) if hasattr(batch, "_fields") else type(batch)(new)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 from torch.utils.data import Dataset
 
 from hexlit.accelerate.config import AcceleratorConfig
@@ -33,7 +32,7 @@ from hexlit.nets.tower import HexNet, build_net
 from hexlit.reporting.bench import grid_of
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.tasks.hex.epoch_data import EpochDataset
+from hexlit.tasks.hex.epoch_data import EpochDataset, Positions
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig
 
@@ -78,7 +77,7 @@ def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that holds `limit` positions at once."""
     forward = HexModule.output
 
-    def output(module: HexModule, batch: tuple[Tensor, Tensor, Tensor]) -> Any:
+    def output(module: HexModule, batch: Positions) -> Any:
         if len(batch[0]) > limit:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return forward(module, batch)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hexlit.selfplay import dataset
-from hexlit.selfplay.dataset import GamePositions, GameRows, read_flat_games
+from hexlit.selfplay.dataset import GamePositions, GameRows, ReadOptions, read_flat_games
 
 
 def main(store: Path, cache: Path, start: float) -> None:
@@ -29,12 +29,13 @@ def main(store: Path, cache: Path, start: float) -> None:
 
     setattr(dataset, "read_flat_games", slowly)  # noqa: B010
     time.sleep(max(0.0, start - time.time()))
-    positions = GamePositions.open(store, size=4, swap=False, cache=cache)
+    positions = GamePositions.open(store, ReadOptions(4, False), cache)
     arrays = hashlib.sha256(b"".join(array.tobytes() for array in positions.flat)).hexdigest()
     batches = hashlib.sha256()
     epoch = GameRows(positions, np.arange(len(positions))).shuffled(batch=32, seed=3, epoch=1)
     for step in range(len(epoch)):
-        for array in epoch[step]:
+        batch = epoch[step]
+        for array in (batch.planes, batch.policy, batch.value):
             batches.update(array.tobytes())
     maps = Path("/proc/self/maps")
     print(

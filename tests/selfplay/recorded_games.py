@@ -5,13 +5,14 @@ and what is to be learned from one of their positions, by the plain board.
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hexlit.hex.arrays import BoolArray, Int64Array
 from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.dataset import GamePositions
+from hexlit.selfplay.dataset import GamePositions, ReadOptions
 from hexlit.selfplay.store import GameStore
 
 Position = tuple[bytes, bytes, float]
@@ -66,12 +67,15 @@ def save(folder: Path, records: Iterable[GameRecord], *, parts: int = 1) -> Path
 
 
 def opened(
-    folder: Path, size: int = 4, *, swap: bool = False, claimed_results: bool = False
+    folder: Path,
+    size: int = 4,
+    *,
+    swap: bool = False,
+    claimed_results: bool = False,
+    **settings: Any,
 ) -> GamePositions:
     cache = folder.parent / "cache"
-    return GamePositions.open(
-        folder, size=size, swap=swap, cache=cache, claimed_results=claimed_results
-    )
+    return GamePositions.open(folder, ReadOptions(size, swap, claimed_results, **settings), cache)
 
 
 def plies_of(record: GameRecord, *, swap: bool) -> range:

@@ -13,7 +13,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.game import RecordError
 from hexlit.hex.symmetry import mirror_cell
 from hexlit.selfplay.checking import faults_of
-from hexlit.selfplay.dataset import GamePositions
+from hexlit.selfplay.dataset import GamePositions, ReadOptions
 from hexlit.selfplay.importing import import_games, verify_games
 from hexlit.selfplay.store import SCHEMA, read_records, to_table
 from tests.selfplay.games import read
@@ -158,7 +158,7 @@ def test_training_on_a_forged_store_names_part_and_row(name: str, tmp_path: Path
     change, said = FORGED[name]
     folder = store_of(tmp_path / "store", 2, change)
     with pytest.raises(UsageError) as refused:
-        GamePositions.open(folder, size=3, swap=False, cache=tmp_path / "cache")
+        GamePositions.open(folder, ReadOptions(3, False), tmp_path / "cache")
     message = str(refused.value)
     assert f"{folder / 'part-000001.parquet'}, row 3: " in message
     assert said in message
@@ -190,7 +190,7 @@ def test_foreign_columns_are_refused_in_one_line(wide: bool, tmp_path: Path) -> 
     pq.write_table(foreign, tmp_path / "part-000000.parquet")
     for way in (
         lambda: read_records(tmp_path / "part-000000.parquet"),
-        lambda: GamePositions.open(tmp_path, size=3, swap=False, cache=tmp_path / "cache"),
+        lambda: GamePositions.open(tmp_path, ReadOptions(3, False), tmp_path / "cache"),
         lambda: list(read(tmp_path)),
     ):
         with pytest.raises(UsageError, match=r"part-000000\.parquet") as refused:

@@ -18,7 +18,7 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
 from hexlit.selfplay import dataset
-from hexlit.selfplay.dataset import GamePositions, GameRows
+from hexlit.selfplay.dataset import GamePositions, GameRows, ReadOptions
 from tests.selfplay import opens_games
 from tests.selfplay.recorded_games import (
     expected,
@@ -29,7 +29,9 @@ from tests.selfplay.recorded_games import (
     save,
     seen,
 )
+from tests.selfplay.test_window import as_drawn
 from tests.selfplay.test_window import random_game as searched_game
+from tests.selfplay.test_window import rows as rows_of_batch
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -49,11 +51,10 @@ def test_positions_are_those_of_the_board_with_the_move_played_and_the_result(
     ]
     rows = np.arange(len(positions))
     assert seen(positions, rows, np.full(len(rows), turned)) == by_plain_board
-    assert [array.dtype.name for array in positions.batch(rows[:1], rows[:1] > 0)] == [
-        "int8",
-        "float32",
-        "float32",
-    ]
+    batch = positions.batch(rows[:1], rows[:1] > 0)
+    assert batch.planes.dtype == np.int8
+    assert batch.policy.dtype == batch.value.dtype == np.float32
+    assert batch.further == {}
 
 
 def test_no_ply_of_an_opening_is_a_target(tmp_path: Path) -> None:
@@ -110,10 +111,11 @@ def test_a_swap_of_sides_is_not_taken_for_a_decision_against_swapping(tmp_path: 
         assert positions.left_out == {"plies before a swap": 12 * begins}
 
 
-def test_games_of_self_play_are_learned_from_by_the_moves_played(tmp_path: Path) -> None:
+def test_games_of_self_play_may_be_learned_from_by_the_moves_played(tmp_path: Path) -> None:
     """Their searched policies and values are not read."""
     records = [searched_game(number, 4, swap=True) for number in range(12)]
-    positions = opened(save(tmp_path / "store", records), swap=True)
+    store = save(tmp_path / "store", records)
+    positions = opened(store, swap=True, targets="played", search_value_share=0.5)
     by_plain_board = [
         expected(record, ply, swap=True) for record in records for ply in range(len(record.moves))
     ]
@@ -121,6 +123,73 @@ def test_games_of_self_play_are_learned_from_by_the_moves_played(tmp_path: Path)
         seen(positions, np.arange(len(positions)), np.zeros(len(positions), np.bool_))
         == by_plain_board
     )
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+@pytest.mark.parametrize(("size", "swap"), [(4, True), (5, False)])
+def test_games_of_self_play_teach_what_their_search_found(
+    tmp_path: Path, size: int, swap: bool, share: float
+) -> None:
+    """At the plies whose policy was kept, as the replay window does."""
+    records = [searched_game(number, size, swap=swap) for number in range(12)]
+    store = save(tmp_path / "store", records, parts=2)
+    positions = opened(store, size, swap=swap, search_value_share=share)
+    by_part = [*records[::2], *records[1::2]]
+    for turned in (False, True):
+        expected_rows = [
+            as_drawn(record, ply, turned=turned, share=share)
+            for record in by_part
+            for ply in record.policy_plies.tolist()
+        ]
+        all_rows = np.arange(len(positions))
+        batch = positions.batch(all_rows, np.full(len(all_rows), turned))
+        assert rows_of_batch(batch) == expected_rows
+    kept = sum(len(record.policy_plies) for record in records)
+    moves = sum(len(record.moves) for record in records)
+    assert (
+        positions.left_out["plies without a searched policy, in games with others"] == moves - kept
+    )
+
+
+def test_imported_games_between_those_of_a_run_keep_their_moves(tmp_path: Path) -> None:
+    records = [searched_game(number, 4, swap=False) for number in range(6)]
+    imported = [replace(game, opening=0) for game in random_games(6, first=100)]
+    mixed = [game for pair in zip(records, imported, strict=True) for game in pair]
+    positions = opened(save(tmp_path / "store", mixed), search_value_share=0.5)
+    batch = positions.batch(np.arange(len(positions)), np.zeros(len(positions), np.bool_))
+    expected_rows = []
+    for searched, played in zip(records, imported, strict=True):
+        for ply in searched.policy_plies.tolist():
+            expected_rows.append(as_drawn(searched, ply, turned=False, share=0.5))
+        for ply in range(len(played.moves)):
+            expected_rows.append(expected(played, ply, swap=False))
+    assert rows_of_batch(batch) == expected_rows
+
+
+def test_a_network_without_the_swap_rule_learns_the_other_moves_among_themselves(
+    tmp_path: Path,
+) -> None:
+    """A policy of the swap alone says nothing about them: the move played does."""
+    cells = np.zeros((3, 10), np.float16)
+    cells[0, 4] = 1
+    cells[1, [0, 8, 9]] = 0.25, 0.25, 0.5
+    cells[2, 9] = 1
+    game = replace(
+        searched_game(0, 3, swap=False),
+        swap=True,
+        moves=np.array([0, 1, 3, 2, 6], np.int16),
+        winner=1,
+        values=np.zeros(5, np.float32),
+        simulations=np.zeros(5, np.int16),
+        policy_plies=np.array([0, 1, 2], np.int16),
+        policies=cells,
+    )
+    positions = opened(save(tmp_path / "store", [game, replace(game, game_id=1)]), 3)
+    policy = positions.batch(np.arange(3), np.zeros(3, np.bool_)).policy
+    assert policy[0].tolist() == np.eye(9)[4].tolist()
+    transposed = policy[1].reshape(3, 3).T
+    assert (transposed[0, 0], transposed[2, 2], transposed.sum()) == (0.5, 0.5, 1)
+    assert policy[2].tolist() == np.eye(9)[3].tolist()
 
 
 def test_parts_change_nothing(tmp_path: Path) -> None:
@@ -131,7 +200,7 @@ def test_parts_change_nothing(tmp_path: Path) -> None:
     assert parts.left_out == whole.left_out
     again = opened(save(tmp_path / "again" / "store", order))
     for name, array in again.flat._asdict().items():
-        assert np.array_equal(array, getattr(parts.flat, name)), name
+        np.testing.assert_array_equal(array, getattr(parts.flat, name), name)
 
 
 def test_arrays_are_made_once_for_a_state_of_the_store(
@@ -141,9 +210,9 @@ def test_arrays_are_made_once_for_a_state_of_the_store(
     built = []
     read = dataset.read_flat_games
 
-    def counted(parts: list[Path], **settings: Any) -> Any:
+    def counted(parts: list[Path], options: ReadOptions) -> Any:
         built.append(parts)
-        return read(parts, **settings)
+        return read(parts, options)
 
     monkeypatch.setattr(dataset, "read_flat_games", counted)
     folder = save(tmp_path / "store", random_games(10))

@@ -39,8 +39,13 @@ class DataConfig(Settings, section="data"):
     positions played.
     """
     search_value_share: float = number(0.0, "[0, 1]")
-    """Self-play: share of the searched value in the value target; the rest is the result of the
-    game.
+    """Share of the searched value in the value target, where there is one; the rest is the result
+    of the game.
+    """
+    targets: str = one_of(("searched", "played"), "searched")
+    """Recorded games: what games with searched policies teach, as those of a run: these policies
+    (`searched`), or at all positions the moves played (`played`). Other games teach the moves
+    played.
     """
     path: str | None = None
     """Recorded games: the folder of a store, made by `hexlit games import` or by a run
@@ -105,6 +110,8 @@ class HexTrainConfig(RunConfig):
     """Weight of the policy loss in the total loss."""
     value_weight: float = number(1.0, "[0, inf)")
     """Weight of the value loss in the total loss."""
+    targets: dict[str, float] = field(default_factory=dict)
+    """Further targets of other packages, by name the weight of each one's loss."""
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)

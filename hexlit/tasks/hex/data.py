@@ -23,9 +23,11 @@ from hexlit.selfplay.dataset import (
     UNFINISHED,
     GamePositions,
     GameRows,
+    ReadOptions,
     split_games,
 )
 from hexlit.selfplay.store import part_files
+from hexlit.selfplay.targets import load_targets
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.supervised import check_unchanged
@@ -107,12 +109,15 @@ class GamesDataModule(HexDataModule):
         assert data.path is not None
         self.path = Path(data.path)
         cache = cache or cache_folder() / "games"
-        rules: dict[str, Any] = {
-            "size": config.board,
-            "swap": config.swap,
-            "claimed_results": data.claimed_results,
-        }
-        self.positions = GamePositions.open(self.path, cache=cache, **rules)
+        options = ReadOptions(
+            config.board,
+            config.swap,
+            data.claimed_results,
+            data.targets,
+            data.search_value_share,
+            load_targets(config.targets),
+        )
+        self.positions = GamePositions.open(self.path, options, cache)
         chosen: dict[str, Any] = {
             "share": data.validation_share,
             "seed": data.split_seed,
@@ -191,8 +196,10 @@ class GamesDataModule(HexDataModule):
         whole = used + sum(count for count, _ in games)
         reasons = ", ".join(f"{count:,} {reason}" for count, reason in games if count)
         rest = f"; left out: {reasons}" if reasons else ""
+        rows = [self.training.rows, *([self.validation.rows] if validates else [])]
+        targets = self.positions.targets_in_words(np.concatenate(rows))
         return (
-            f"data.path={self.path}: {used:,} of {whole:,} games are used{rest}",
+            f"data.path={self.path}: {used:,} of {whole:,} games are used, by {targets}{rest}",
             2 * used < whole,
         )
 

@@ -2,7 +2,10 @@
 starts fast.
 """
 
+from typing import NamedTuple
+
 import torch
+from torch import Tensor
 from torch.utils.data import Dataset
 
 from hexlit.accelerate.ranks import ALONE, Ranks
@@ -10,7 +13,27 @@ from hexlit.selfplay.rebuild import Batch, Epoch
 from hexlit.training.batches import PartOf
 
 
-class EpochDataset(Dataset[Batch | PartOf]):
+class Positions(NamedTuple):
+    """Positions to learn from, in the mover's frame."""
+
+    planes: Tensor
+    """int8 `[B, PLANES, size, size]`."""
+    policy: Tensor
+    """`[B, A]`."""
+    value: Tensor
+    """In [-1, 1] for the player to move, `[B]`."""
+    further: dict[str, Tensor]
+    """Further targets by name, `[B, size*size]` or `[B]`."""
+
+
+def as_tensors(batch: Batch) -> Positions:
+    """The same memory as tensors."""
+    planes, policy, value = map(torch.from_numpy, (batch.planes, batch.policy, batch.value))
+    further = {name: torch.from_numpy(array) for name, array in batch.further.items()}
+    return Positions(planes, policy, value, further)
+
+
+class EpochDataset(Dataset[Positions | PartOf]):
     """The batches of one epoch, as tensors. With several ranks, each builds only its part of a
     batch.
     """
@@ -24,13 +47,9 @@ class EpochDataset(Dataset[Batch | PartOf]):
         """Number of batches."""
         return len(self._epoch)
 
-    def __getitem__(self, step: int) -> Batch | PartOf:
+    def __getitem__(self, step: int) -> Positions | PartOf:
         """Batch number `step`."""
         if not self._ranks.several:
-            return _tensors(self._epoch[step])
+            return as_tensors(self._epoch[step])
         whole = self._epoch.size(step)
-        return PartOf(_tensors(self._epoch.some(step, self._ranks.part(whole))), whole)
-
-
-def _tensors(batch: Batch) -> Batch:
-    return Batch(*(torch.from_numpy(array) for array in batch))  # type: ignore[arg-type]
+        return PartOf(as_tensors(self._epoch.some(step, self._ranks.part(whole))), whole)

@@ -15,7 +15,10 @@ from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, NetOutput, build_net, masked_logits
+from hexlit.selfplay.targets import load_targets
 from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.epoch_data import Positions
+from hexlit.tasks.hex.heads import make_heads, target_loss
 from hexlit.training.module import Learning, TrainedModule
 
 COMPARABLE_POLICY_WEIGHT = 0.14
@@ -26,9 +29,6 @@ the same for every run, so that runs with different `value_weight` are comparabl
 
 WEIGHTLESS = ("dropout",)
 """Settings of a network without influence on its weights."""
-
-Positions = tuple[Tensor, Tensor, Tensor]
-"""Planes int8 `[B, PLANES, size, size]`, policies `[B, A]` and values `[B]` in [-1, 1]."""
 
 
 class HexModule(TrainedModule):
@@ -50,9 +50,14 @@ class HexModule(TrainedModule):
             "swap": config.swap,
             "policy_weight": config.policy_weight,
             "value_weight": config.value_weight,
+            "targets": config.targets,
         }
-        super().__init__(build_net(config.net), config.optimizer, config.trainer, profile, facts)
+        targets = load_targets(config.targets)
+        net = build_net(config.net)
+        net.heads = make_heads(targets, config.net)
+        super().__init__(net, config.optimizer, config.trainer, profile, facts)
         self.net.checkpointing = profile.config.checkpoint_gradients
+        self._targets = targets
         self.kernels = ("torch", "winograd")
         self.size = config.board
         self.swap = config.swap
@@ -69,6 +74,7 @@ class HexModule(TrainedModule):
             swap=settings["swap"],
             policy_weight=settings["policy_weight"],
             value_weight=settings["value_weight"],
+            targets=settings["targets"],
             net=NetConfig(**settings["net"]),
             **learning._asdict(),
         )
@@ -94,7 +100,7 @@ class HexModule(TrainedModule):
             )
             raise UsageError(f"init_from: the network there has another shape; add {wanted}")
         for copy in (self.net, self.net_in_use):
-            copy.load_state_dict(net.state_dict())
+            copy.load_state_dict(net.state_dict(), strict=False)  # further heads stay fresh
 
     def use_kernels(self, name: str) -> None:
         from hexlit.nets.winograd.training import train_by_winograd
@@ -102,11 +108,12 @@ class HexModule(TrainedModule):
         train_by_winograd(self.net, on=name == "winograd")
 
     def output(self, batch: Positions) -> NetOutput:
-        result: NetOutput = self.net_of_mode(batch[0].to(torch.float32, memory_format=self.layout))
+        planes = batch.planes.to(torch.float32, memory_format=self.layout)
+        result: NetOutput = self.net_of_mode(planes)
         return result
 
     def losses(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
-        planes, policy, value = batch
+        planes, policy, value, further = batch
         actions = policy.shape[1]
         logits = masked_logits(output.policy_logits[:, :actions].float(), planes)
         policy_loss = functional.cross_entropy(logits, policy)
@@ -118,18 +125,19 @@ class HexModule(TrainedModule):
             COMPARABLE_POLICY_WEIGHT * policy_loss.detach()
             + COMPARABLE_VALUE_WEIGHT * value_loss.detach()
         )
-        return {
-            "policy_loss": policy_loss,
-            "value_loss": value_loss,
-            "loss": loss,
-            "comparable_loss": comparable,
-        }
+        terms = {"policy_loss": policy_loss, "value_loss": value_loss}
+        for target in self._targets:
+            name = target.name
+            target_term = target_loss(target, output.further[name], further[name], planes)
+            terms[f"{name}_loss"] = target_term
+            loss = loss + target.weight * target_term
+        return {**terms, "loss": loss, "comparable_loss": comparable}
 
     def measures(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
         """Shares of the positions whose move is the policy's most likely one, and one of its five
         most likely.
         """
-        planes, policy, value = batch
+        planes, policy, value, _ = batch
         self._judged.append((output.value.float(), value))
         logits = masked_logits(output.policy_logits[:, : policy.shape[1]], planes)
         hits = logits.topk(min(5, policy.shape[1])).indices == policy.argmax(1, keepdim=True)
@@ -152,7 +160,12 @@ class HexModule(TrainedModule):
         planes = torch.zeros(
             count, PLANES, self.size, self.size, dtype=torch.int8, device=self.device
         )
-        actions = self.size**2 + self.swap
+        cells = self.size**2
+        actions = cells + self.swap
         policy = torch.full((count, actions), 1 / actions, device=self.device)
         value = torch.zeros(count, device=self.device)
-        return planes, policy, value
+        further = {}
+        for target in self._targets:
+            shape = (count,) if target.module.KIND == "value" else (count, cells)
+            further[target.name] = torch.full(shape, 1 / cells, device=self.device)
+        return Positions(planes, policy, value, further)

@@ -23,6 +23,7 @@ from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.placement import Players, Weights, as_arrays, as_tensors, weights_of
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.targets import load_targets
 from hexlit.selfplay.window import ReplayWindow, brier_score
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import HexDataModule
@@ -88,10 +89,12 @@ class SelfPlayDataModule(HexDataModule):
         )
         self.size = config.board
         boards = *self.config.smaller_boards, config.board
-        self.windows = {
-            size: ReplayWindow(size, config.swap, replay.window, replay.search_value_share)
-            for size in boards
-        }
+        targets = load_targets(config.targets)
+        self.windows = {}
+        for size in boards:
+            self.windows[size] = ReplayWindow(
+                size, config.swap, replay.window, replay.search_value_share, targets
+            )
         self.evaluations: dict[int, int] = dict.fromkeys(self.windows, 0)
         self.others = others
         self.totals = dict.fromkeys(COUNTS, 0)

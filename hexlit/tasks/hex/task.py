@@ -168,9 +168,15 @@ class HexTask(ShownTask):
         was = {
             "board": saved["size"],
             "swap": saved["swap"],
+            "targets": sorted(saved["targets"]),
             "net": asdict(NetConfig(**saved["net"])),
         }
-        now = {"board": config.board, "swap": config.swap, "net": asdict(config.net)}
+        now = {
+            "board": config.board,
+            "swap": config.swap,
+            "targets": sorted(config.targets),
+            "net": asdict(config.net),
+        }
         check_same(folder, was, now)
 
     def prepare(self, phase: Phase) -> None:

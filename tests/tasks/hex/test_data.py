@@ -43,7 +43,7 @@ def positions(loader: Any) -> list[Position]:
     return [
         (planes.numpy().tobytes(), policy.numpy().tobytes(), float(value))
         for batch in loader
-        for planes, policy, value in zip(*batch, strict=True)
+        for planes, policy, value in zip(*batch[:3], strict=True)
     ]
 
 
@@ -127,9 +127,13 @@ def test_a_resumed_run_validates_on_the_games_held_out_from_its_start(
 def test_every_game_of_a_store_is_used_or_left_out_and_the_line_says_why(tmp_path: Path) -> None:
     data = data_of(save(tmp_path / "store", [*random_games(40, 4), *random_games(60, 5)]))
     line, mostly = data.account()
-    assert line.endswith(": 40 of 100 games are used; left out: 60 games on another board")
+    moves = len(data.positions)
+    used = f": 40 of 100 games are used, by {moves} moves played"
+    assert line.endswith(f"{used}; left out: 60 games on another board")
     assert mostly
     held_out = data.counts()["validation_games"]
     mixed, _ = data.account(validates=False)
-    assert f": {40 - held_out} of 100 games are used; left out: 60 games on another board" in mixed
+    mixed_moves = len(data.training.rows)
+    used = f": {40 - held_out} of 100 games are used, by {mixed_moves} moves played"
+    assert f"{used}; left out: 60 games on another board" in mixed
     assert mixed.endswith(f", {held_out} games held out for validation")

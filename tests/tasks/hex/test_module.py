@@ -18,25 +18,26 @@ from hexlit.hex.encoding import encode
 from hexlit.nets.config import NetConfig
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.epoch_data import Positions
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from tests.training.trainers import as_they_are, quiet_trainer, validated
 
 NET = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
-Batch = tuple[Tensor, Tensor, Tensor]
 
 
-def make_batch(size: int = 4, count: int = 16, *, swap: bool = False, seed: int = 0) -> Batch:
+def make_batch(size: int = 4, count: int = 16, *, swap: bool = False, seed: int = 0) -> Positions:
     """Random positions; policies over their legal actions, values in [-1, 1]."""
     random = np.random.default_rng(seed)
     cells = random.choice([-1, 0, 0, 1], (count, size * size)).astype(np.int8)
     may_swap = np.arange(count) % 2 == 0 if swap else np.zeros(count, np.bool_)
     legal = np.concatenate([cells == 0, may_swap[:, None]], 1) if swap else cells == 0
     policy = random.random(legal.shape) * legal
-    return (
+    return Positions(
         torch.from_numpy(encode(cells, np.ones(count, np.int8), may_swap)),
         torch.from_numpy((policy / policy.sum(1, keepdims=True)).astype(np.float32)),
         torch.from_numpy(random.uniform(-1, 1, count).astype(np.float32)),
+        {},
     )
 
 
@@ -52,7 +53,7 @@ def make_module(size: int = 4, **settings: Any) -> HexModule:
 
 
 def fit(
-    module: HexModule, batches: list[Batch], ckpt_path: Path | None = None, **settings: Any
+    module: HexModule, batches: list[Positions], ckpt_path: Path | None = None, **settings: Any
 ) -> L.Trainer:
     trainer = quiet_trainer(**settings)
     trainer.fit(module, as_they_are(batches), ckpt_path=ckpt_path, weights_only=True)
@@ -63,7 +64,7 @@ ACCELERATORS = {"cpu": "cpu", "cuda": "gpu", "mps": "mps"}
 """Names of the devices to Lightning."""
 
 
-def losses_of(module: HexModule, batch: Batch) -> dict[str, float]:
+def losses_of(module: HexModule, batch: Positions) -> dict[str, float]:
     losses = module.losses(module.output(batch), batch)
     return {name: float(value.detach()) for name, value in losses.items()}
 
@@ -77,8 +78,9 @@ def test_losses_equal_the_plain_formula(swap: bool) -> None:
     with torch.no_grad():
         for parameter in module.parameters():  # far from the near-uniform start
             parameter.mul_(3)
-    planes, policy, value = make_batch(swap=swap)
-    losses = losses_of(module, (planes, policy, value))
+    batch = make_batch(swap=swap)
+    planes, policy, value, _ = batch
+    losses = losses_of(module, batch)
     with torch.no_grad():
         output = module.net(planes.float())
     actions = 16 + swap
@@ -111,7 +113,8 @@ def test_losses_equal_the_plain_formula(swap: bool) -> None:
 def test_illegal_actions_add_nothing_to_loss_or_gradient(swap: bool) -> None:
     """Whatever the network says of a taken cell, or of a swap that is not allowed."""
     module = make_module(swap=swap)
-    planes, policy, value = make_batch(swap=swap)
+    batch = make_batch(swap=swap)
+    planes = batch.planes
     output = module.net(planes.float())
     logits = output.policy_logits.detach().clone().requires_grad_()
     losses = []
@@ -126,7 +129,6 @@ def test_illegal_actions_add_nothing_to_loss_or_gradient(swap: bool) -> None:
             )
 
         module.net.forward = answer
-        batch = (planes, policy, value)
         losses.append(module.losses(module.output(batch), batch)["loss"])
     assert losses[0].item() == losses[1].item()
     losses[0].backward()  # type: ignore[no-untyped-call]
@@ -261,12 +263,13 @@ def test_a_checkpoint_of_something_else_is_refused(saved: Any, tmp_path: Path) -
         load_network(tmp_path / "other.ckpt")
 
 
-def one_hot(batch: Batch, seed: int = 3) -> Batch:
+def one_hot(batch: Positions, seed: int = 3) -> Positions:
     """The same positions with one legal move each; half of them won."""
-    planes, policy, value = batch
+    policy = batch.policy
     random = np.random.default_rng(seed)
     played = [random.choice(np.flatnonzero(row)) for row in policy.numpy()]
-    return planes, torch.eye(policy.shape[1])[played], torch.sign(value)
+    one_move = torch.eye(policy.shape[1])[played]
+    return batch._replace(policy=one_move, value=torch.sign(batch.value))
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -274,7 +277,7 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
     """In batches and micro-batches of unequal size, as a plain count over all positions at once."""
     module = make_module(swap=swap, accelerator={"micro_batch": 5})
     batches = [one_hot(make_batch(count=count, swap=swap, seed=count)) for count in (13, 7)]
-    planes, policy, value = (torch.cat(column) for column in zip(*batches, strict=True))
+    planes, policy, value = (torch.cat(column) for column in list(zip(*batches, strict=True))[:3])
     with torch.no_grad():
         for parameter in module.parameters():  # far from the near-uniform start
             parameter.mul_(3)
@@ -282,7 +285,7 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
         output = module.net(planes.float())
         expected = {
             name: float(found)
-            for name, found in module.losses(output, (planes, policy, value)).items()
+            for name, found in module.losses(output, Positions(planes, policy, value, {})).items()
         }
     top = {1: 0, 5: 0}
     for row in range(20):
