@@ -185,10 +185,11 @@ def check_word(key: str, value: str, words: Iterable[str], group: str = "") -> N
         return
     names = entry_points_of(group).names if group else set()
     if not any(value == name for name in names):  # a list has no place in a set
+        choices = ", ".join([*known, *sorted(names - {*known})])
+        if not choices:
+            raise UsageError(f"{key}={value}: no installed package brings one")
         others = "; no installed package brings another" if group else ""
-        raise UsageError(
-            f"{key}={value}: choose one of {', '.join([*known, *sorted(names - {*known})])}{others}"
-        )
+        raise UsageError(f"{key}={value}: choose one of {choices}{others}")
 
 
 def fits(value: str, word: str) -> bool:

@@ -37,7 +37,7 @@ from hexlit.selfplay.store import checked_table, part_files, to_records
 from hexlit.selfplay.targets import Target, targets_of
 
 COLUMNS = ["size", "swap", "moves", "winner", "ending", "opening", "values"]
-SEARCHED_COLUMNS = ["policy_plies", "policies"]
+SEARCHED_COLUMNS = ["policy_plies", "policies", "simulations"]
 
 SEARCHED, PLAYED = "searched", "played"
 """What is learned from a game: see `ReadOptions.targets`."""
@@ -48,7 +48,7 @@ NO_WINNER = "games without a winner"
 NO_MOVE = "games without a move to learn from"
 OPENING = "plies of an opening"
 BEFORE_SWAP = "plies before a swap"
-NO_POLICY = "plies without a searched policy, in games with others"
+NO_POLICY = "plies without a searched policy"
 
 
 class ReadOptions(NamedTuple):
@@ -61,7 +61,7 @@ class ReadOptions(NamedTuple):
     claimed_results: bool = False
     """Whether to take the winner that the source of an unfinished game claims."""
     targets: str = SEARCHED
-    """`searched`: of a game with searched policies, these positions alone with these policies; of
+    """`searched`: of a game that a search played, the positions whose searched policy was kept; of
     another one all positions with the moves played. `played`: all positions with the moves played.
     """
     search_value_share: float = 0.0
@@ -211,7 +211,9 @@ def _positions(games: pa.RecordBatch, first_ply: Int64Array, options: ReadOption
         none = np.zeros((0, options.size**2 + options.swap), np.float16)
         return _Positions(counts, ply.astype(np.int16), unknown, rows, none)
     kept = games["policy_plies"].value_lengths().to_numpy().astype(np.int64)
-    counts = np.where(kept > 0, 0, np.maximum(lengths - first_ply, 0))
+    simulations = games["simulations"].value_lengths().to_numpy()
+    by_search = (kept > 0) | (simulations > 0)
+    counts = np.where(by_search, 0, np.maximum(lengths - first_ply, 0))
     played_game = np.repeat(number, counts)
     played_ply = _steps(counts) + np.repeat(first_ply, counts)
     searched_game = np.repeat(number, kept)

@@ -121,9 +121,8 @@ def load_trained(
     except BlockError as error:
         raise UsageError(f"{key}={path}: {error}") from error
     except Exception as error:  # a foreign file can hold anything
-        raise UsageError(
-            f"{key}={path}: not a checkpoint of a {kind} ({type(error).__name__})"
-        ) from error
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise UsageError(f"{key}={path}: not a checkpoint of a {kind} ({reason})") from error
 
 
 @contextmanager

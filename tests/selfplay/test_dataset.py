@@ -146,9 +146,17 @@ def test_games_of_self_play_teach_what_their_search_found(
         assert rows_of_batch(batch) == expected_rows
     kept = sum(len(record.policy_plies) for record in records)
     moves = sum(len(record.moves) for record in records)
-    assert (
-        positions.left_out["plies without a searched policy, in games with others"] == moves - kept
-    )
+    assert positions.left_out["plies without a searched policy"] == moves - kept
+
+
+def test_a_game_of_a_search_that_kept_no_policy_is_left_out(tmp_path: Path) -> None:
+    records = [searched_game(number, 4, swap=False) for number in range(4)]
+    none = np.zeros((0, 16), np.float16)
+    records[1] = replace(records[1], policy_plies=np.zeros(0, np.int16), policies=none)
+    store = save(tmp_path / "store", records)
+    assert opened(store).games == 3
+    assert opened(store).left_out["games without a move to learn from"] == 1
+    assert opened(store, targets="played").games == 4
 
 
 def test_imported_games_between_those_of_a_run_keep_their_moves(tmp_path: Path) -> None:

@@ -168,6 +168,9 @@ def test_another_version_of_a_module_reads_the_store_again(tmp_path: Path, site:
     ],
 )
 def test_what_is_no_target_is_refused(name: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+    def learn() -> None:
         window = ReplayWindow(4, False, 100, targets=load_targets({name: 1.0}))
         window.extend(games(1))
+
+    with pytest.raises(UsageError, match=said):
+        learn()

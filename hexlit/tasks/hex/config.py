@@ -10,7 +10,7 @@ from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
-from hexlit.settings import Settings, number, one_of
+from hexlit.settings import TARGET_GROUP, Settings, check_numbers, check_word, number, one_of
 from hexlit.tasks.hex.packaged import network_file
 from hexlit.tasks.run_config import RunConfig, check_there
 
@@ -122,6 +122,8 @@ class HexTrainConfig(RunConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_search(self.search)
+        weights = {f"targets.{name}": weight for name, weight in self.targets.items()}
+        check_numbers("[0, inf)", **weights)
         if self.policy_weight == self.value_weight == 0:
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned")
         replays = self.data.replay_epochs
@@ -154,6 +156,8 @@ class HexTrainConfig(RunConfig):
     def check_installed(self) -> None:
         if self.data.path is not None:
             check_there(Path(self.data.path))
+        for name in self.targets:
+            check_word("targets", name, (), TARGET_GROUP)
         if self.init_from is not None and self.resume is None:
             network_file(self.init_from, "init_from")
 

@@ -52,8 +52,8 @@ def make_heads(targets: Sequence[Target], config: NetConfig) -> nn.ModuleDict:
 
 
 def target_loss(target: Target, output: Tensor, wanted: Tensor, planes: Tensor) -> Tensor:
-    """The mean loss of a head's `output` `[B, ...]`; positions and cells whose `wanted` value is NaN
-    do not count.
+    """The mean loss of a head's `output` `[B, ...]`, 0 for positions and cells whose `wanted` value
+    is NaN.
 
     Without a loss of its own, `cells` have the cross-entropy of each cell, `policy` that of the
     distribution over the free cells, and `value` the squared error of the output's tanh.
@@ -71,4 +71,4 @@ def target_loss(target: Target, output: Tensor, wanted: Tensor, planes: Tensor) 
         losses = functional.cross_entropy(masked_logits(output, planes), wanted, reduction="none")
     else:
         losses = functional.mse_loss(torch.tanh(output), wanted, reduction="none")
-    return (losses * known).sum() / known.sum().clamp_min(1)
+    return (losses * known).mean()  # over all, so that parts of a batch add up to the whole
