@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from hexlit.api.records import games, load, match
     from hexlit.api.runs import data, sweep, train
     from hexlit.api.searches import Search
+    from hexlit.api.training import datamodule, module, positions
     from hexlit.errors import UsageError
 
 __all__ = [
@@ -27,13 +28,14 @@ __all__ = [
     "Solver",
     "UsageError",
     "data",
+    "datamodule",
     "doctor",
     "games",
     "load",
     "match",
     "measure",
 ]
-__all__ += ["profiles", "side_by_side", "sweep", "train"]
+__all__ += ["module", "positions", "profiles", "side_by_side", "sweep", "train"]
 
 __version__ = "0.3.0.dev0"
 
@@ -49,6 +51,7 @@ _HOMES = {
     "hexlit.api.records": ("games", "load", "match"),
     "hexlit.api.runs": ("data", "sweep", "train"),
     "hexlit.api.searches": ("Search",),
+    "hexlit.api.training": ("datamodule", "module", "positions"),
     "hexlit.errors": ("UsageError",),
 }
 """Module -> its public names."""

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.device import choose_device, cuda_devices, why_missing
 from hexlit.accelerate.events import synchronize
 from hexlit.accelerate.host import (
@@ -31,7 +32,7 @@ from hexlit.accelerate.host import (
 from hexlit.accelerate.memory import total_and_free_bytes
 from hexlit.accelerate.nvml import Nvml
 from hexlit.accelerate.precision import DTYPES, inference_dtype, training_precision
-from hexlit.accelerate.profile import restored_settings
+from hexlit.accelerate.profile import every_profile, restored_settings
 
 PACKAGES = ("hexlit", "lightning", "numba", "numpy", "hydra-core", "optuna")
 PRODUCT_SIZE = 1000
@@ -62,7 +63,7 @@ def inspect_machine(
 
     Returns:
         `versions` by name, the `host`, the `devices` (see `inspect_device`), the choice of
-        `accelerator=auto` with its warnings, and the `seconds` of looking.
+        `accelerator=auto` with its warnings, the `profiles` and the `seconds` of looking.
     """
     started = time.perf_counter()
     nvml = Nvml(os.environ.get("CUDA_VISIBLE_DEVICES"))
@@ -85,8 +86,30 @@ def inspect_machine(
         "host": host,
         "devices": devices,
         "auto": {"device": auto, "warnings": messages},
+        "profiles": profiles(),
         "seconds": time.perf_counter() - started,
     }
+
+
+SHOWN = (
+    "precision",
+    "inference_dtype",
+    "channels_last",
+    "workers",
+    "evaluation_batch",
+    "inference",
+)
+"""Parts of a profile that differ by device."""
+
+
+def profiles() -> list[Values]:
+    """What a run of Hex gets on each type of device, also where this machine has none."""
+    rows = []
+    for kind, (profile, _) in every_profile(AcceleratorConfig()).items():
+        row = {"device": kind, **{name: getattr(profile, name) for name in SHOWN}}
+        row["inference_dtype"] = str(profile.inference_dtype).removeprefix("torch.")
+        rows.append(row)
+    return rows
 
 
 def inspect_device(device: torch.device, nvml: Nvml, *, compile: bool) -> Values:

@@ -40,6 +40,7 @@ from hexlit.commands.run_folder import Refused
 from hexlit.commands.typed_words import as_typed, can_be_read, near_keys
 from hexlit.errors import UsageError, error_of_foreign_code
 from hexlit.interruption import is_interruption
+from hexlit.training.config import NOT_TAKEN
 
 Schema = TypeVar("Schema")
 Arguments = list[str]
@@ -315,6 +316,9 @@ def _expected_kind(override: str, reason: str) -> str:
     key, _, value = override.partition("=")
     if "is not a subclass of" in reason or re.search(r"Cannot (assign|merge) \w+ to Dict", reason):
         return f"{key} is a section; set its keys, such as {key}.KEY=VALUE"
+    rectangle = re.fullmatch(r"board=(\d+)[x×]\d+", override)
+    if rectangle is not None:
+        return f"boards are square; give the number of rows, such as board={rectangle[1]}"
     if "is not a ListConfig" in reason:
         return f"must be a list, such as {key}=[{value}]"
     return reason
@@ -325,6 +329,9 @@ def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
 
     The command is composed without the override that failed.
     """
+    section, _, name = key.partition(".")
+    if section == "trainer" and name in NOT_TAKEN:
+        return f"{key}: a run does not take it: {NOT_TAKEN[name]}"
     flags, words = composing.flags_and_overrides(argv)
     others = [word for word in words if word.lstrip("+~").partition("=")[0] != key]
     with composing.hydra_initialized():

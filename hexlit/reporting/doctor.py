@@ -13,6 +13,10 @@ Rows = list[tuple[str, str]]
 def doctor_page(report: Report) -> Page:
     """What accelerator=auto takes, the host, each device, and the versions."""
     sections = [Section(device["device"], [_rows(_device(device))]) for device in report["devices"]]
+    profiles = report["profiles"]
+    headings = [name.replace("_", " ") for name in profiles[0]]
+    rows = [[str(value) for value in profile.values()] for profile in profiles]
+    sections.append(Section("a run by device", [table("", headings, rows)]))
     versions = [(name, text or DASH) for name, text in report["versions"].items()]
     sections.append(Section("versions", [_rows(versions)]))
     host = report["host"]

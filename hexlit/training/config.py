@@ -102,13 +102,26 @@ class TrainerConfig(Settings, section="trainer"):
     """
     monitor_mode: str = one_of(("max", "min"), "min")
     """Whether the highest (`max`) or the lowest (`min`) value of `monitor` is the best."""
-    gradient_clip: float = number(5.0, "[0, inf)")
+    gradient_clip_val: float = number(5.0, "[0, inf)")
     """Largest norm of the gradient; larger ones are scaled down to it. 0: no clipping."""
+    limit_train_batches: float | None = number(None, "(0, inf)")
+    """Steps of an epoch at most: a number, or a share below 1. None: all."""
+    limit_val_batches: float | None = number(None, "[0, inf)")
+    """Batches of a validation at most, likewise."""
+    fast_dev_run: bool = False
+    """Whether to try the run: one epoch of one step, validated on one batch."""
+    profiler: str | None = one_of(("simple", "advanced", "pytorch"), None)
+    """Profiler of Lightning; its table is `fit-profile.txt` in the run's folder."""
+    detect_anomaly: bool = False
+    """Whether a backward pass that makes NaN ends the run with the operation's place; slow."""
     ema_decay: float = number(0.0, "[0, 1)")
     """Decay per step of the averaged weights (EMA), used for play and evaluation. 0: no average."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.fast_dev_run:
+            self.max_epochs = 1
+            self.limit_train_batches = self.limit_val_batches = 1
         if self.max_time is not None and not re.fullmatch(
             r"(\d+:)?\d+:\d{1,2}:\d{1,2}", self.max_time
         ):
@@ -126,6 +139,25 @@ class TrainerConfig(Settings, section="trainer"):
             seconds
             + sum(part * unit for part, unit in zip(larger, (60, 3600, 86400), strict=False))
         )
+
+
+_HARDWARE = "the section accelerator sets it"
+_LENGTH = "a run is measured in epochs; trainer.max_epochs, max_time and max_flops end it"
+_EPOCHS = "a run logs and validates once an epoch"
+NOT_TAKEN = {
+    **dict.fromkeys(("accelerator", "devices", "precision", "strategy", "num_nodes"), _HARDWARE),
+    **dict.fromkeys(("deterministic", "benchmark", "sync_batchnorm"), _HARDWARE),
+    **dict.fromkeys(("max_steps", "min_steps", "min_epochs"), _LENGTH),
+    **dict.fromkeys(("log_every_n_steps", "num_sanity_val_steps"), _EPOCHS),
+    **dict.fromkeys(("val_check_interval", "check_val_every_n_epoch"), _EPOCHS),
+    "accumulate_grad_batches": "data.batch is a whole step, accelerator.micro_batch divides it",
+    "gradient_clip_algorithm": "gradients are clipped by their norm",
+    "overfit_batches": "trainer.limit_train_batches limits an epoch",
+    "callbacks": "+callbacks.NAME._target_=package.Class adds one",
+    "logger": "the section logger chooses them",
+    "default_root_dir": "hydra.run.dir is the folder of a run",
+}
+"""Arguments of Lightning's Trainer that a run does not take, and why."""
 
 
 @dataclass

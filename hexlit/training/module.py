@@ -273,8 +273,8 @@ class TrainedModule(L.LightningModule):
         finite = norm.isfinite()
         self.skipped_steps = self.skipped_steps.to(norm.device) + (~finite)
         self.skipped_in_a_row = (self.skipped_in_a_row.to(norm.device) + 1) * (~finite)
-        if self.trainer_config.gradient_clip:
-            clip_grads_with_norm_(parameters, self.trainer_config.gradient_clip, norm)
+        if self.trainer_config.gradient_clip_val:
+            clip_grads_with_norm_(parameters, self.trainer_config.gradient_clip_val, norm)
         if getattr(self.trainer.precision_plugin, "scaler", None) is not None:
             return  # a scaler skips such a step itself, and then scales less
         # This kernel skips the step by itself, so nothing waits. The kernel of SGD would begin its
@@ -308,11 +308,11 @@ class TrainedModule(L.LightningModule):
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
     ) -> Any:
-        if self.trainer.training:
-            self.clock.end("load")
+        if self._trainer is None or not self.trainer.training:
+            return super().transfer_batch_to_device(batch, device, dataloader_idx)
+        self.clock.end("load")
         moved = super().transfer_batch_to_device(batch, device, dataloader_idx)
-        if self.trainer.training:
-            self.clock.end("transfer")
+        self.clock.end("transfer")
         return moved
 
     def configure_optimizers(self) -> Any:

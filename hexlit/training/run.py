@@ -13,6 +13,12 @@ import lightning as L
 import torch
 from lightning.pytorch.callbacks import LambdaCallback, ModelCheckpoint
 from lightning.pytorch.loggers import Logger
+from lightning.pytorch.profilers import (
+    AdvancedProfiler,
+    Profiler,
+    PyTorchProfiler,
+    SimpleProfiler,
+)
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
@@ -188,6 +194,10 @@ class _Run:
         ]
         return L.Trainer(
             accelerator=profile.device.type,
+            limit_train_batches=batches(config.trainer.limit_train_batches),
+            limit_val_batches=batches(config.trainer.limit_val_batches),
+            profiler=self._profiler(),
+            detect_anomaly=config.trainer.detect_anomaly,
             **hardware_arguments(profile, ranks(), [WholeCheckpoints(self.options.saved)]),
             max_epochs=config.trainer.max_epochs,
             logger=self.loggers,
@@ -199,6 +209,17 @@ class _Run:
             log_every_n_steps=1,
             num_sanity_val_steps=0,
         )
+
+    def _profiler(self) -> Profiler | None:
+        name = self.config.trainer.profiler
+        if name is None:
+            return None
+        kinds: dict[str, type[Profiler]] = {
+            "simple": SimpleProfiler,
+            "advanced": AdvancedProfiler,
+            "pytorch": PyTorchProfiler,
+        }
+        return kinds[name](dirpath=self.folder, filename="profile")
 
     def _log_figures(self, trainer: L.Trainer, module: L.LightningModule) -> None:
         for prefix, figures in {
@@ -238,7 +259,7 @@ class _Run:
                 self._track_files()
             raise
         finally:
-            task.close()  # Lightning tears the data down only after a fit that ended well
+            task.close()
             leave_ranks()
         return figures
 
@@ -316,6 +337,11 @@ class _Run:
                 tracked.made(
                     Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts)
                 )
+
+
+def batches(limit: float | None) -> float | int | None:
+    """A limit of batches as Lightning takes it, which tells 1 from 1.0."""
+    return limit if limit is None or limit % 1 else int(limit)
 
 
 TRAINING_PASSES = 3

@@ -69,14 +69,19 @@ class StepClock(L.Callback):
             tuple[str, Any, float]
         ] = []  # end of a part: its name, the event, processor time
         self._warm = self._warned = False
+        self._counts = False
 
     def end(self, part: str) -> None:
-        """Count the time since the last call for `part`. A call takes microseconds."""
-        self._marks.append((part, self._events.record(), time.process_time()))
+        """Count the time since the last call for `part`, in a Trainer that has this callback. A call
+        takes microseconds.
+        """
+        if self._counts:
+            self._marks.append((part, self._events.record(), time.process_time()))
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Start counting here: the first batch is about to be loaded."""
         reset_peak(self._gauge.device)
+        self._counts = True
         self._marks = []
         self._examples = self._steps = 0
         self._started = time.monotonic()

@@ -33,7 +33,7 @@ def test_their_heads_learn_and_stay_in_the_training(
         losses = [row["train.connection_loss"] for row in run.table("metrics.csv")]
         assert float(losses[1]) < float(losses[0])
         module = HexModule.load_from_checkpoint(run.folder / "checkpoints" / "last.ckpt")
-        assert sorted(module.net.heads) == ["connection", "reply"]  # type: ignore[arg-type]
+        assert sorted(module.net.heads) == ["connection", "reply"]
         capsys.readouterr()
         with as_a_process(tmp_path):
             assert main(["resume=run", "trainer.max_epochs=3", "~targets.reply"]) == 2

@@ -54,7 +54,7 @@ def trained(
     """A run that is measured every so many epochs,
     to the given `scores`; its checkpoints lie in `folder`.
     """
-    usual: dict[str, Any] = {"patience": 2, "ema_decay": 0.5, "gradient_clip": 0.0}
+    usual: dict[str, Any] = {"patience": 2, "ema_decay": 0.5, "gradient_clip_val": 0.0}
     watched: dict[str, Any] = {"monitor": "strength.score", "monitor_mode": "max"}
     module = Regression(layers=normed, optimizer={"name": "adamw"}, **usual | watched | settings)
     folder, config, keep = folder or Path(tempfile.mkdtemp()), module.trainer_config, Keep()

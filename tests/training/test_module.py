@@ -51,7 +51,7 @@ class Regression(TrainedModule):
         optimizer = OptimizerConfig(
             **plain | {"schedule": "constant"} | settings.pop("optimizer", {})
         )
-        trainer = TrainerConfig(**{"gradient_clip": 0.0} | settings)
+        trainer = TrainerConfig(**{"gradient_clip_val": 0.0} | settings)
         super().__init__(layers(), optimizer, trainer, profile)
         self.inside = inside
 
@@ -169,7 +169,9 @@ def test_a_single_example_too_large_for_the_device_is_one_line() -> None:
 
 @pytest.mark.parametrize("micro", [16, 4])
 def test_the_gradient_of_the_whole_step_is_clipped(micro: int) -> None:
-    module = Regression(gradient_clip=0.05, accelerator={"train_batch": 16, "micro_batch": micro})
+    module = Regression(
+        gradient_clip_val=0.05, accelerator={"train_batch": 16, "micro_batch": micro}
+    )
     fit(module, batches())
     torch.testing.assert_close(
         weights(module), plain_weights(batches(), clip=0.05), atol=1e-6, rtol=1e-4
@@ -197,14 +199,14 @@ def unfused(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("unfused")
 def test_an_infinite_gradient_skips_the_step_and_backs_the_scale_off() -> None:
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
-    module = Regression(gradient_clip=5.0)
+    module = Regression(gradient_clip_val=5.0)
     poison(module, 1, float("inf"))
     guard = Skipped()
     fit(module, batches(3), scaler=scaler, callbacks=[guard])
     assert guard.skipped == 1
     assert scaler.get_scale() == 512.0
     assert weights(module).isfinite().all()
-    expected = Regression(gradient_clip=5.0)
+    expected = Regression(gradient_clip_val=5.0)
     first, _, third = batches(3)
     fit(expected, [first, third], scaler=torch.amp.GradScaler("cpu", init_scale=1024.0))
     torch.testing.assert_close(weights(module), weights(expected), atol=1e-3, rtol=1e-2)
@@ -233,8 +235,8 @@ def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either
     """The state of the optimizer stays what it was, too."""
     monkeypatch.setattr(DeviceProfile, "fused_optimizer", fused)
     optimizer = {"name": name, "momentum": 0.9}
-    module = Regression(gradient_clip=5.0, optimizer=optimizer)
-    expected = Regression(gradient_clip=5.0, optimizer=optimizer)
+    module = Regression(gradient_clip_val=5.0, optimizer=optimizer)
+    expected = Regression(gradient_clip_val=5.0, optimizer=optimizer)
     poison(module, step, value)
     data = batches(3)
     with caplog.at_level(logging.WARNING, "hexlit"):
@@ -353,8 +355,8 @@ def test_an_update_is_not_rounded_by_the_autocast_around_it(name: str) -> None:
         "accelerator": {"precision": "bf16-mixed"},
     }
     module, alone = (
-        Regression(gradient_clip=5.0, **settings),
-        Regression(gradient_clip=5.0, **settings),
+        Regression(gradient_clip_val=5.0, **settings),
+        Regression(gradient_clip_val=5.0, **settings),
     )
     seen: list[tuple[list[Tensor], list[Tensor]]] = []
 
@@ -369,7 +371,7 @@ def test_an_update_is_not_rounded_by_the_autocast_around_it(name: str) -> None:
 
     fit(module, batches(3), callbacks=[Look()], precision="bf16-mixed")
     optimizer = alone.configure_optimizers()["optimizer"]
-    clip = alone.trainer_config.gradient_clip
+    clip = alone.trainer_config.gradient_clip_val
     for before, gradients in seen:
         for parameter, value in zip(alone.net.parameters(), before, strict=True):
             torch.testing.assert_close(parameter.detach(), value, rtol=0, atol=0)

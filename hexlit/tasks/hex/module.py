@@ -58,6 +58,8 @@ class HexModule(TrainedModule):
         super().__init__(net, config.optimizer, config.trainer, profile, facts)
         self.net.checkpointing = profile.config.checkpoint_gradients
         self._targets = targets
+        # For the summary of a plain Trainer.
+        self.example_input_array = torch.zeros(1, PLANES, config.board, config.board)
         self.kernels = ("torch", "winograd")
         self.size = config.board
         self.swap = config.swap
@@ -102,15 +104,18 @@ class HexModule(TrainedModule):
         for copy in (self.net, self.net_in_use):
             copy.load_state_dict(net.state_dict(), strict=False)  # further heads stay fresh
 
+    def forward(self, planes: Tensor) -> NetOutput:
+        """The network's output for positions `[B, PLANES, n, n]` of floats."""
+        result: NetOutput = self.net_of_mode(planes)
+        return result
+
     def use_kernels(self, name: str) -> None:
         from hexlit.nets.winograd.training import train_by_winograd
 
         train_by_winograd(self.net, on=name == "winograd")
 
     def output(self, batch: Positions) -> NetOutput:
-        planes = batch.planes.to(torch.float32, memory_format=self.layout)
-        result: NetOutput = self.net_of_mode(planes)
-        return result
+        return self.forward(batch.planes.to(torch.float32, memory_format=self.layout))
 
     def losses(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
         planes, policy, value, further = batch

@@ -273,6 +273,3 @@ class SelfPlayDataModule(HexDataModule):
         for size, window in self.windows.items():
             window.extend(record for record in records if record.size == size)
         self.evaluations |= state_dict["boards"]
-
-    def teardown(self, stage: str) -> None:
-        self.close()
