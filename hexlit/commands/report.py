@@ -20,6 +20,11 @@ class ReportConfig(Settings):
     """Folder of a run, sweep, match or strength run. None: the newest below `runs`."""
     runs: list[str] = field(default_factory=list)
     """Folders of runs to compare, instead of `folder`."""
+    by: list[str] = field(default_factory=list)
+    """Settings that tell compared runs apart (`runs`, or the folder of a plain --multirun), such as
+    value_weight or optimizer.lr, or lr: means and intervals over the runs that agree in them.
+    Empty: all settings but the seed. `seed`: each run by itself.
+    """
     output: str | None = None
     """File for the page of a run, match or strength run, or for the comparison of `runs`. None:
     `report.html` in the folder, and `comparison.html` here.
@@ -50,11 +55,22 @@ class ReportConfig(Settings):
             raise UsageError("folder, runs, wandb: choose one of them")
 
 
-def named_folder(argv: list[str]) -> list[str]:
-    """`argv` with the bare path of a folder in it, `hexlit report FOLDER`, as an override."""
+def written_out(argv: list[str]) -> list[str]:
+    """`argv` with the bare path of a folder in it, `hexlit report FOLDER`, as an override, and
+    `by=a,b` as a list.
+    """
     _, words = flags_and_overrides(argv)
-    paths = {word for word in words if "=" not in word or Path(word).is_dir()}
-    return [f"folder={quoted(word)}" if word in paths else word for word in argv]
+    result = []
+    for word in argv:
+        key, _, value = word.partition("=")
+        if word in words and ("=" not in word or Path(word).is_dir()):
+            result.append(f"folder={quoted(word)}")
+        elif key == "by" and not value.startswith("["):
+            names = value.strip("'\"")
+            result.append(f"by=[{names}]")
+        else:
+            result.append(word)
+    return result
 
 
-main = command("report", ReportConfig, "report_run:report", prepare=named_folder)
+main = command("report", ReportConfig, "report_run:report", prepare=written_out)

@@ -16,12 +16,13 @@ from hexlit.errors import UsageError
 from hexlit.files import read_json, write_text_atomic
 from hexlit.hex.record import GameRecord
 from hexlit.hex.records.game import as_record
-from hexlit.reporting.comparison import ComparedRun, comparison_page
+from hexlit.reporting.comparison import comparison_page
 from hexlit.reporting.html import render
 from hexlit.reporting.match import match_page
 from hexlit.reporting.page import PAGE_FILE, Page
 from hexlit.reporting.run import run_page
 from hexlit.reporting.run_files import RunFiles, read_run
+from hexlit.reporting.run_groups import ComparedRun, grouped
 from hexlit.reporting.strength import strength_page
 
 log = logging.getLogger(__name__)
@@ -201,14 +202,18 @@ def write_comparison(
     folders: Sequence[Path],
     output: str | Path | None = None,
     *,
+    by: Sequence[str] = (),
     epochs: Sequence[int] = (),
     price: float | None = None,
 ) -> Path:
     """Write a page with the runs in `folders` side by side to the file `output`; None:
     `comparison.html` here.
 
+    Runs with equal settings `by` are one setting over seeds; see `grouped`.
+
     Raises:
-        UsageError: fewer than two folders, or one that holds no run.
+        UsageError: fewer than two folders, or one that holds no run; or a name in `by` is no
+            setting.
     """
     output = Path(output or "comparison.html")
     if len(folders) < 2:
@@ -224,7 +229,8 @@ def write_comparison(
         name = f"{files.name} {files.folder}" if several else files.name
         link = Path(os.path.relpath(page, output.parent)).as_posix() if page.is_file() else None
         runs.append(ComparedRun(name, files, link))
+    groups = grouped(runs, by)
     with own_values(Path(" ".join(map(str, folders))), RUN):
-        text = render(comparison_page(runs, epochs=epochs, price=price))
+        text = render(comparison_page(groups, epochs=epochs, price=price))
     write_text_atomic(output, text)
     return output

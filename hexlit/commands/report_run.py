@@ -50,6 +50,8 @@ def report(settings: "ReportConfig") -> bool:
         return True
     folder = newest(Path("runs")) if settings.folder is None else Path(settings.folder)
     kind = kind_of(folder)
+    if settings.by and kind != MULTIRUN:
+        raise UsageError(f"by=[{','.join(settings.by)}]: {folder} holds a {kind}; runs are grouped")
     if kind == SWEEP:
         report_sweep(folder, settings)
         return True
@@ -73,7 +75,9 @@ def report(settings: "ReportConfig") -> bool:
 
 def compare(folders: Sequence[Path], output: str | None, settings: "ReportConfig") -> None:
     """Write the page of several runs, and print where it is."""
-    path = write_comparison(folders, output, epochs=settings.epochs, price=settings.price)
+    path = write_comparison(
+        folders, output, by=settings.by, epochs=settings.epochs, price=settings.price
+    )
     print_path(path)
 
 

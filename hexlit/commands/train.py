@@ -101,6 +101,10 @@ def train(composed: Composed) -> None:
     refuse_sweep(settings, composed, "hexlit train --multirun with hydra/sweeper=optuna")
     if composed.is_job:
         settings.resume = requeued(folder)
+        sweep = Path(composed.hydra.sweep.dir).absolute()
+        wandb = settings.logger.wandb
+        named = wandb.group or os.environ.get("WANDB_RUN_GROUP")
+        wandb.group = named or f"{sweep.parent.name}-{sweep.name}"
     if ranks().writes:  # the first line of a run comes before imports that take seconds
         where = f"{'begins' if settings.resume is None else 'continues'} in {os.path.relpath(folder)}; loading PyTorch"
         print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)

@@ -2,14 +2,15 @@
 differ.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from statistics import fmean
 from typing import Any
 
 from hexlit.reporting.page import (
     Cell,
+    Chart,
+    ChartLine,
     Column,
     Figure,
     Figures,
@@ -18,14 +19,22 @@ from hexlit.reporting.page import (
     Section,
     Table,
     cell,
-    plot,
     table,
 )
 from hexlit.reporting.quantities import DASH, shown
 from hexlit.reporting.run_files import LENGTHS, RunFiles, numbers, rates_of
+from hexlit.reporting.run_groups import (
+    ComparedRun,
+    RunGroup,
+    differing,
+    interval_cell,
+    line_of,
+    notes_of,
+)
 
 AXES = {
     "epoch": ("epochs", "epoch", 1.0),
+    "selfplay.positions": ("positions", "positions", 1.0),
     "cost.flops": ("operations", "TFLOP", 1e12),
     "cost.seconds": ("time", "minutes", 60.0),
 }
@@ -44,26 +53,32 @@ JONES = {
 """
 
 
-@dataclass(frozen=True)
-class ComparedRun:
-    """A run and its name on the page."""
-
-    name: str
-    files: RunFiles
-    link: str | None
-    """Its own report, relative to the page."""
+UNITS = {
+    "epochs": "count",
+    "wall time": "seconds",
+    "an epoch": "seconds",
+    "examples/s": "rate",
+    "operations": "flops",
+    "parameters": "count",
+    "memory": "bytes",
+}
+"""Units of figures by heading; the others have none."""
+MEANS = "Means over seeds ± 95% interval by Student's t"
+ABOUT_BANDS = (
+    "Curves are means over the seeds, where all of them have values. Their bands are 95% intervals "
+    "of the mean by bootstrap over the seeds, too narrow for few seeds; those of the table are not."
+)
 
 
 def comparison_page(
-    runs: Sequence[ComparedRun], *, epochs: Sequence[int] = (), price: float | None = None
+    groups: Sequence[RunGroup], *, epochs: Sequence[int] = (), price: float | None = None
 ) -> Page:
     """The whole page; `epochs` and the `price` of an hour are for the table of costs."""
+    runs = list(chain.from_iterable(group.runs for group in groups))
     settings = [run.files.settings() for run in runs]
     rows = []
-    for name in dict.fromkeys(chain.from_iterable(settings)):
-        values = [one.get(name, DASH) for one in settings]
-        if len(set(values)) > 1:
-            rows.append([name, *values])
+    for name in differing(settings):
+        rows.append([name, *(one.get(name, DASH) for one in settings)])
     names_of_runs = [Column(run.name, code=True) for run in runs]
     columns = [Column("setting", kept=True, code=True), *names_of_runs]
     differences = Table(
@@ -73,71 +88,115 @@ def comparison_page(
         search=True,
         empty="All settings are the same.",
     )
+    further = further_curves(groups)
     sections = [
         Section("Figures", [figures_table(runs)]),
-        Section("Curves", [Figures(curves(runs))]),
+        Section("Curves", [Figures(curves(groups))]),
+        Section("Further metrics", [Figures(further)]),
         costs_section(runs, sorted(set(epochs or LENGTHS)), price),
         Section("Settings that differ", [differences]),
     ]
-    folders = " · ".join(f"{run.name}: {run.files.folder}" for run in runs)
+    if not further:
+        del sections[2]
+    if len(groups) < len(runs):
+        sections.insert(0, groups_section(groups))
+    folders = " · ".join(f"{run.files.name}: {run.files.folder}" for run in runs)
     return Page(f"{len(runs)} runs compared", folders, sections)
+
+
+def groups_section(groups: Sequence[RunGroup]) -> Section:
+    """Means over the seeds with intervals, and what limits them."""
+    runs = list(chain.from_iterable(group.runs for group in groups))
+    metrics = dict.fromkeys([*charted(runs), *further_metrics(runs)])
+    notes = list(chain.from_iterable(notes_of(group, metrics) for group in groups))
+    return Section(MEANS, [groups_table(groups), Notes(notes), Notes([ABOUT_BANDS], "quiet")])
 
 
 def figures_table(runs: Sequence[ComparedRun]) -> Table:
     """A row per run."""
-    results = [final_figures(run.files) for run in runs]
-    measures = list(dict.fromkeys(chain.from_iterable(results)))
-    headings = ["epochs", "wall time", "an epoch", "examples/s", "operations", "parameters"]
+    results = [figures_of(run.files) for run in runs]
+    headings = dict.fromkeys(chain.from_iterable(results))
     rows = []
     for run, result in zip(runs, results, strict=True):
-        summary = run.files.summary
-        speeds = numbers(run.files.steps, "examples_per_second")
-        known = [value for value in speeds if value is not None]
-        cells = [
-            cell(run.files.epochs, "count"),
-            cell(summary.get("wall_seconds"), "seconds"),
-            cell(rates_of(run.files).epoch_seconds, "seconds"),
-            cell(fmean(known) if known else None, "rate"),
-            cell((summary.get("cost") or {}).get("flops"), "flops"),
-            cell(summary.get("parameters"), "count"),
-            cell((summary.get("memory") or {}).get("host_peak_bytes"), "bytes"),
-        ]
-        cells += [cell(result.get(name)) for name in measures]
+        cells = [cell(result.get(name), UNITS.get(name)) for name in headings]
         rows.append([Cell(run.name, link=run.link), *cells])
-    return table("The runs side by side", ["run", *headings, "memory", *measures], rows)
+    return table("The runs side by side", ["run", *headings], rows)
+
+
+def groups_table(groups: Sequence[RunGroup]) -> Table:
+    """A row per group, with means and intervals of the figures of its runs."""
+    results = [[figures_of(run.files) for run in group.runs] for group in groups]
+    headings = dict.fromkeys(chain.from_iterable(chain.from_iterable(results)))
+    rows = []
+    for group, parts in zip(groups, results, strict=True):
+        row: list[Any] = [group.name, cell(len(parts), "count")]
+        for name in headings:
+            row.append(interval_cell([part.get(name) for part in parts], UNITS.get(name)))
+        rows.append(row)
+    return table(MEANS, ["setting", "seeds", *headings], rows)
+
+
+def figures_of(files: RunFiles) -> dict[str, float | None]:
+    """The figures of a run by their headings."""
+    summary = files.summary
+    speeds = [value for value in numbers(files.steps, "examples_per_second") if value is not None]
+    return {
+        "epochs": files.epochs,
+        **final_figures(files),
+        "wall time": summary.get("wall_seconds"),
+        "an epoch": rates_of(files).epoch_seconds,
+        "examples/s": fmean(speeds) if speeds else None,
+        "operations": (summary.get("cost") or {}).get("flops"),
+        "parameters": summary.get("parameters"),
+        "memory": (summary.get("memory") or {}).get("host_peak_bytes"),
+    }
 
 
 def final_figures(files: RunFiles) -> dict[str, float]:
     """The best value of the run's `monitor`, and the last value of losses and strengths."""
     best = files.summary.get("best") or {}
     result = {f"best {best['monitor']}": best["value"]} if best.get("value") is not None else {}
+    further = files.further_metrics
     for name in files.metrics:
-        known = [value for value in files.column(name) if value is not None]
+        known = files.known(name)
         hidden = name.startswith("strength.value") or "positions" in name
-        if known and (name.endswith("loss") or name.startswith("strength.")) and not hidden:
+        measure = name.endswith("loss") or name.startswith("strength.")
+        if known and (measure or name in further) and not hidden:
             result[name] = known[-1]
     return result
 
 
-def curves(runs: Sequence[ComparedRun]) -> list[Figure]:
-    """The charts of the runs on each board, which alone can be compared, and Elo to perfect play of
-    all.
+def curves(groups: Sequence[RunGroup]) -> list[Figure]:
+    """The charts of the groups on each board, which alone can be compared, and Elo to perfect play
+    of all.
     """
+    boards = groups_by_board(groups)
     figures = []
-    boards = runs_by_board(runs)
     for board, alike in boards.items():
         figures += _curves_of(alike, where=f" on {board}" if len(boards) > 1 else "")
-    measured = [run for run in runs if _PERFECT in run.files.metrics]
-    return [*figures, _frontier(measured)] if measured else figures
+    return figures + _frontier(groups)
 
 
-def runs_by_board(runs: Sequence[ComparedRun]) -> dict[str, list[ComparedRun]]:
-    """The runs on each board, by its name; all under one name for tasks without a board."""
-    result: dict[str, list[ComparedRun]] = {}
-    for run in runs:
-        board = run.files.setting("board")
+def further_curves(groups: Sequence[RunGroup]) -> list[Figure]:
+    """The metrics of the user's callbacks over epochs."""
+    figures = []
+    for name in further_metrics(chain.from_iterable(group.runs for group in groups)):
+        figures += _chart(groups, name, "epoch", name)
+    return figures
+
+
+def further_metrics(runs: Iterable[ComparedRun]) -> list[str]:
+    """The metrics that callbacks have logged in any of the runs."""
+    return list(dict.fromkeys(chain.from_iterable(run.files.further_metrics for run in runs)))
+
+
+def groups_by_board(groups: Sequence[RunGroup]) -> dict[str, list[RunGroup]]:
+    """The groups on each board, by its name; all under one name for tasks without a board."""
+    result: dict[str, list[RunGroup]] = {}
+    for group in groups:
+        board = group.runs[0].files.setting("board")
         name = f"{board}×{board}" if isinstance(board, int) else str(board)
-        result.setdefault(name, []).append(run)
+        result.setdefault(name, []).append(group)
     return result
 
 
@@ -149,88 +208,91 @@ def words_of(metric: str) -> str:
     return f"{whole}: {words}" if words else whole
 
 
-def _curves_of(runs: Sequence[ComparedRun], where: str) -> list[Figure]:
-    """Losses over epochs, the runs' `monitor` over epochs, operations and time."""
-    shared = set.intersection(*(set(run.files.metrics) for run in runs))
-    figures, suffix = [], where.replace(" on ", "-")
+def charted(runs: Iterable[ComparedRun]) -> list[str]:
+    """The metrics with charts: the losses that all runs have, and the runs' monitors."""
+    begun = [run.files for run in runs if run.files.metrics]
+    if not begun:
+        return []
+    shared = set.intersection(*(set(files.metrics) for files in begun))
+    result = []
     for split in ("train", "val"):
         kind = "comparable_loss" if f"{split}.comparable_loss" in shared else "loss"
-        name = f"{split}.{kind}"
-        if name in shared:
-            title = words_of(name).capitalize() + where
-            figures.append(
-                _chart(
-                    runs,
-                    name,
-                    "epoch",
-                    title,
-                    suffix=suffix,
-                    may_be_log=True,
-                )
-            )
-    for monitor in dict.fromkeys(run.files.setting("trainer.monitor") for run in runs):
-        if not isinstance(monitor, str) or monitor.endswith("loss"):  # losses have charts already
-            continue
-        for axis, (what, _, _) in AXES.items():
-            title = f"{words_of(monitor).capitalize()} over {what}{where}"
-            figures.append(
-                _chart(
-                    runs,
-                    monitor,
-                    axis,
-                    title,
-                    suffix=suffix,
-                    dots=True,
-                )
+        if f"{split}.{kind}" in shared:
+            result.append(f"{split}.{kind}")
+    for monitor in dict.fromkeys(files.setting("trainer.monitor") for files in begun):
+        if isinstance(monitor, str) and not monitor.endswith("loss"):
+            result.append(monitor)
+    return result
+
+
+def _curves_of(groups: Sequence[RunGroup], where: str) -> list[Figure]:
+    """Losses over epochs, the runs' `monitor` over epochs, positions, operations and time."""
+    figures = []
+    for metric in charted(chain.from_iterable(group.runs for group in groups)):
+        is_loss = metric.endswith("loss")
+        axes = ["epoch"] if is_loss else list(AXES)
+        for axis in axes:
+            over = "" if is_loss else f" over {AXES[axis][0]}"
+            figures += _chart(
+                groups,
+                metric,
+                axis,
+                f"{words_of(metric).capitalize()}{over}{where}",
+                suffix=where.replace(" on ", "-"),
+                may_be_log=is_loss,
+                dots=not is_loss and all(len(group.runs) == 1 for group in groups),
             )
     return figures
 
 
-def _frontier(runs: Sequence[ComparedRun]) -> Figure:
+def _frontier(groups: Sequence[RunGroup]) -> list[Figure]:
     """Elo to perfect play over the operations of self-play, next to what was published for the
-    runs' boards.
+    boards of the groups; empty where it was not measured.
     """
-    boards = [run.files.setting("board") for run in runs]
-    lines: dict[str, Any] = {}
+    measured = []
+    boards = []
+    for group in groups:
+        line = line_of(group, _PERFECT, "cost.actor_macs")
+        if line is not None:
+            measured.append(line)
+            boards.append(group.runs[0].files.setting("board"))
+    if not measured:
+        return []
+    published = []
     for size, macs in JONES.items():
         if size in boards:
-            lines[f"{size}×{size}, Jones 2021"] = macs, (-500.0, -50.0)
-    published = list(lines)
-    for run in runs:
-        lines[run.name] = run.files.column("cost.actor_macs"), run.files.column(_PERFECT)
-    title, x = "Elo to perfect play over operations", "multiply-adds of self-play"
-    look: Any = {
-        "x": x,
-        "y": "Elo to perfect play",
-        "dots": True,
-        "log_x": True,
-    }
-    return plot("frontier", title, lines, dashed=published, **look)
+            name = f"{size}×{size}, Jones 2021"
+            published.append(ChartLine(name, macs, (-500.0, -50.0), dashed=True))
+    chart = Chart(
+        [*published, *measured],
+        "multiply-adds of self-play",
+        "Elo to perfect play",
+        dots=True,
+        log_x=True,
+    )
+    return [Figure("frontier", "Elo to perfect play over operations", chart)]
 
 
 def _chart(
-    runs: Sequence[ComparedRun],
+    groups: Sequence[RunGroup],
     metric: str,
     axis: str,
     title: str,
     *,
     suffix: str = "",
     **look: Any,
-) -> Figure:
+) -> list[Figure]:
+    """The chart of a metric; none where no group has values."""
     what, unit, factor = AXES[axis]
-    lines = {
-        run.name: ([x and x / factor for x in run.files.column(axis)], run.files.column(metric))
-        for run in runs
-        if {metric, axis} <= set(run.files.metrics)
-    }
-    return plot(
-        f"{metric}-{what}{suffix}",
-        title,
-        lines,
-        x=unit,
-        y=words_of(metric),
-        **look,
-    )
+    lines = []
+    for group in groups:
+        line = line_of(group, metric, axis, factor)
+        if line is not None:
+            lines.append(line)
+    if not lines:
+        return []
+    chart = Chart(lines, unit, words_of(metric), **look)
+    return [Figure(f"{metric}-{what}{suffix}", title, chart)]
 
 
 def costs_section(

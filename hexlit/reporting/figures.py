@@ -140,13 +140,11 @@ def draw_chart(data: Chart) -> Figure:
             label=name,
         )
         if line.reach:
-            axes.vlines(
-                xs,
-                *zip(*line.reach, strict=True),
-                color=colour,
-                lw=1.6,
-                alpha=0.5,
-            )
+            low, high = zip(*line.reach, strict=True)
+            if data.ticks:
+                axes.vlines(xs, low, high, color=colour, lw=1.6, alpha=0.5)
+            else:
+                axes.fill_between(xs, low, high, color=colour, alpha=0.18, lw=0)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:,.6g}")
     if data.share:

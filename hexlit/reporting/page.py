@@ -156,7 +156,7 @@ class ChartLine:
     ys: Sequence[float | None]
     dashed: bool = False
     reach: Sequence[tuple[float, float]] = ()
-    """Low and high end of each point's interval."""
+    """Low and high end of each point's interval: a band, or bars over an axis with `ticks`."""
 
     @property
     def points(self) -> list[tuple[float, float]]:

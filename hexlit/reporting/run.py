@@ -56,6 +56,7 @@ def run_page(
         *own,
         losses_section(files),
         time_section(files),
+        *further_section(files),
         cost_section(files, epochs, price),
         pages.settings_section(files.settings(), given, [overrides]),
         environment_section(files),
@@ -246,6 +247,16 @@ def losses_section(files: RunFiles) -> Section:
         )
     none = Notes(["No epoch has ended."], "quiet")
     return Section("Losses", [Figures(figures) if figures else none])
+
+
+def further_section(files: RunFiles) -> list[Section]:
+    """A curve per metric of the user's callbacks; none without any."""
+    epochs = files.column("epoch")
+    figures = []
+    for name in files.further_metrics:
+        line = epochs, files.column(name)
+        figures.append(plot(name, name, {"": line}, y=name))
+    return [Section("Further metrics", [Figures(figures)])] if figures else []
 
 
 def time_section(files: RunFiles) -> Section:

@@ -16,6 +16,11 @@ from hexlit.reporting.page import Document, Facts, Section
 from hexlit.reporting.quantities import shown
 
 Columns = Mapping[str, Sequence[str]]
+GROUPS = (
+    *("epoch", "step", "train", "val", "selfplay", "games", "strength", "rating"),
+    *("cost", "memory", "steps"),
+)
+"""First parts of the metrics that hexlit logs."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,21 @@ class RunFiles:
     def column(self, name: str) -> list[float | None]:
         """The values of a metric, one per epoch with a row."""
         return numbers(self.metrics, name)
+
+    def known(self, name: str) -> list[float]:
+        """The measured values of a metric."""
+        return [value for value in self.column(name) if value is not None]
+
+    @property
+    def further_metrics(self) -> list[str]:
+        """Metrics that hexlit does not log itself, such as those of the user's callbacks."""
+        result = []
+        for name in self.metrics:
+            group, _, last = name.partition(".")
+            of_losses = group == "train" and last != "lr" and not last.endswith("loss")
+            if (of_losses or group not in GROUPS) and any(self.metrics[name]):
+                result.append(name)
+        return result
 
 
 def read_run(folder: Path) -> RunFiles:
@@ -173,7 +193,7 @@ def rates_of(files: RunFiles) -> Rates:
     for name, epoch, seconds in files.spans():
         by_epoch[None if name in ONCE else epoch] += seconds
     once, epochs = by_epoch.pop(None, 0.0), list(by_epoch.values())
-    flops = [value for value in files.column("cost.flops") if value is not None]
+    flops = files.known("cost.flops")
     epoch_seconds = fmean(epochs[1:] or epochs) if epochs else None
     return Rates(
         once, epoch_seconds, flops[-1] / len(flops) if flops else None, len(epochs[1:] or epochs)

@@ -26,7 +26,9 @@ class WandbConfig(Settings, section="logger.wandb"):
     name: str | None = None
     """Name of the run. Null: WANDB_NAME, else the recipe and the folder."""
     group: str | None = None
-    """Group of the run; the trials of a sweep share one. Null: WANDB_RUN_GROUP."""
+    """Group of the run; the trials of a sweep share one, and so do the jobs of a plain --multirun.
+    Null: WANDB_RUN_GROUP.
+    """
     tags: list[str] = field(default_factory=list)
     """Further tags of the run. Empty: WANDB_TAGS, separated by commas."""
     artifacts: bool = True

@@ -386,16 +386,19 @@ def shown_columns(results: SweepResults) -> list[dict[str, Any]]:
 def leaderboard(results: SweepResults) -> str:
     """All trials as CSV, best first; only successes have a rank, or belong to the Pareto front."""
     names = [objective.name for objective in results.objectives]
+    several = any(trial.spread for trial in results.trials)
+    spreads = [f"{name} sd" for name in names if several]
     losses = loss_names(results)
     parameters = list(results.distributions)
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    headings = ["rank", "trial", "state", *names, "comparable", "loss", *losses, *MEASURED]
-    table.writerow([*headings, "flags", "failure", "folder", *parameters])
+    headings = ["rank", "trial", "state", *names, *spreads, "comparable", "loss", *losses]
+    table.writerow([*headings, *MEASURED, "flags", "failure", "folder", *parameters])
     for trial in results.by_rank():
         rank = "front" if trial.number in results.ranking.front else trial.rank
         cells: list[Any] = [rank, trial.number, trial.state]
         cells += trial.values or [None] * len(names)
+        cells += trial.spread or [None] * len(spreads)
         cells += [trial.comparable, trial.loss]
         cells += [trial.losses.get(name) for name in losses]
         cells += [getattr(trial, name) for name in MEASURED]

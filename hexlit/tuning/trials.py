@@ -46,6 +46,8 @@ class TrialResult:
     state: str
     values: tuple[float, ...] | None = None
     """Of the objectives; None unless complete."""
+    spread: tuple[float, ...] | None = None
+    """Standard deviations of the `values` over the seeds; None with one seed."""
     comparable: float | None = None
     """The loss that all trials weigh alike (`sweep.comparable`), at the end of the trial."""
     loss: float | None = None
@@ -126,6 +128,9 @@ def _of_study(
         seconds = max(0.0, last - started)
     reported = {int(step): float(v) for step, v in sorted(trial.intermediate_values.items())}
     facts = _facts_of_runs(runs, comparable)
+    by_seed = noted.get("seed_values") or []
+    if state == COMPLETE and len(by_seed) > 1:
+        facts["spread"] = tuple(np.std(by_seed, axis=0, ddof=1).tolist())
     for name in ("epochs", "max_epochs", "host_peak_bytes", "device_peak_bytes"):
         if noted.get(name) is not None:
             facts[name] = noted[name]

@@ -3,6 +3,7 @@ which folder holds what, and that a report never fails a run.
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -11,10 +12,11 @@ import pytest
 from hexlit.cli import main
 from hexlit.commands.report_files import write_report
 from hexlit.errors import UsageError
-from hexlit.reporting.comparison import ComparedRun, curves
+from hexlit.reporting.comparison import curves
 from hexlit.reporting.figures import STYLE, draw, draw_chart, draw_figure
 from hexlit.reporting.page import Chart, ChartLine
 from hexlit.reporting.run_files import RunFiles
+from hexlit.reporting.run_groups import ComparedRun, alone
 from tests.reporting.documents import checked, make_match, make_run
 
 
@@ -101,7 +103,7 @@ def test_elo_to_perfect_play_is_drawn_beside_published_runs_on_the_same_boards()
     files = [RunFiles(Path(), metrics=metrics, config={"board": board}) for board in (5, 7)]
     (chart,) = (
         one.data
-        for one in curves([ComparedRun(str(one), one, None) for one in files])
+        for one in curves(alone([ComparedRun(str(one), one, None) for one in files]))
         if one.name == "frontier"
     )
     assert isinstance(chart, Chart)
@@ -118,7 +120,8 @@ def test_elo_to_perfect_play_is_drawn_beside_published_runs_on_the_same_boards()
 def test_runs_on_other_boards_share_no_axis() -> None:
     metrics: dict[str, list[str]] = {"epoch": ["0", "1"], "train.loss": ["2", "1"]}
     files = [RunFiles(Path(), metrics=metrics, config={"board": board}) for board in (5, 7, 7)]
-    charts = curves([ComparedRun(f"run {number}", one, None) for number, one in enumerate(files)])
+    runs = [ComparedRun(f"run {number}", one, None) for number, one in enumerate(files)]
+    charts = curves(alone(runs))
     names = {
         one.title: [line.name for line in one.data.lines]
         for one in charts
@@ -153,3 +156,54 @@ def test_runs_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) -> N
     assert "trainer.max_epochs" in page.text  # what differs
     assert "net.blocks" not in page.text  # what does not
     assert "Validation: score over time" in page.values("alt")
+    assert "Student's t" not in page.text  # no setting has several seeds
+
+
+def make_jobs(folder: Path, **settings: Sequence[object]) -> Path:
+    """A plain `--multirun` with a job per value of the settings; each has three epochs."""
+    count = len(next(iter(settings.values())))
+    for job in range(count):
+        run = make_run(folder / str(job))
+        lines = "".join(f"{name}: {values[job]}\n" for name, values in settings.items())
+        with (run / ".hydra" / "config.yaml").open("a") as file:
+            file.write(lines)
+    (folder / "multirun.yaml").touch()
+    return folder
+
+
+@pytest.mark.parametrize("by", ["by=value_weight", "by=[value_weight]", "by='value_weight'"])
+def test_jobs_that_differ_by_their_seeds_are_one_setting(by: str) -> None:
+    make_jobs(Path("s"), seed=[1, 2, 1, 2], value_weight=[0.5, 0.5, 2.0, 2.0])
+    for words in ([], [by]):
+        assert main(["report", "s", *words]) == 0
+        page = checked(Path("s/comparison.html").read_text())
+        assert "Means over seeds ± 95% interval by Student's t" in page.text
+        assert "value_weight=0.5: the intervals are of 2 seeds." in page.text
+        assert "bands are 95% intervals of the mean" in page.text
+    assert main(["report", "s", "by=seed"]) == 0
+    assert "Student's t" not in checked(Path("s/comparison.html").read_text()).text
+
+
+def test_several_names_make_the_settings_and_others_are_named() -> None:
+    same, boards, mixed = [1, 1, 1, 1], [5, 5, 7, 7], [True, False, True, False]
+    make_jobs(Path("s"), seed=[1, 2, 1, 2], value_weight=same, board=boards, swap=mixed)
+    assert main(["report", "s", "by=value_weight,max_epochs", "output=page.html"]) == 0
+    page = checked(Path("page.html").read_text())
+    assert "value_weight=1 · max_epochs=3 · board=5: swap differ within it." in page.text
+    assert "value_weight=1 · max_epochs=3 · board=7" in page.text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["s", "by=blocs"], "by=blocs: no setting of these runs; those that differ are depth"),
+        (["s", "by=kind"], "by=kind: stands for a.kind, b.kind; name one of them"),
+        (["s/0", "by=depth"], "by=[depth]: s/0 holds a run; runs are grouped"),
+    ],
+)
+def test_a_name_that_is_none_or_several_is_refused(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_jobs(Path("s"), seed=[1, 2], depth=[3, 4], a=["{kind: x}"] * 2, b=["{kind: y}"] * 2)
+    assert main(["report", *words]) == 2
+    assert capsys.readouterr().err == f"hexlit report: {message}\n"

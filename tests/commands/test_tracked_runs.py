@@ -7,6 +7,9 @@ import pytest
 
 from hexlit.commands.match import main as match
 from hexlit.commands.train import main as train
+from hexlit.tasks.run_config import RunConfig
+from hexlit.tracking.opening import open_run
+from hexlit.training.config import RunOptions
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
 from tests.wandb_records import OfflineRun, offline_runs
@@ -136,3 +139,36 @@ def test_a_match_has_used_the_checkpoint_that_the_run_made(
         == json.loads((tmp_path / "match" / "match.json").read_text())["players"]
     )
     assert run.config["search"]["simulations"] == 4
+
+
+JOBS = ["--multirun", "seed=1,2", "hydra.sweep.dir=quick/sweep"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "variable", "groups"),
+    [
+        (JOBS, "", ["quick-sweep", "quick-sweep"]),
+        ([*JOBS, "logger.wandb.group=mine"], "", ["mine", "mine"]),
+        (JOBS, "theirs", ["theirs", "theirs"]),
+        (["hydra.run.dir=quick/sweep/0"], "", [None]),
+    ],
+)
+def test_jobs_of_a_plain_multirun_share_a_group(
+    overrides: list[str],
+    variable: str,
+    groups: list[str | None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def train_task(
+        settings: RunConfig, folder: Path, options: RunOptions, console: object = None
+    ) -> None:
+        tracked = open_run(settings.logger.wandb, folder, name="job", kind="train")
+        assert tracked is not None
+        tracked.finish()
+
+    monkeypatch.setattr("hexlit.commands.task_run.train_task", train_task)
+    monkeypatch.setenv("WANDB_RUN_GROUP", variable)
+    with as_a_process(tmp_path):
+        assert train([*SETTINGS, *overrides]) == 0
+    assert [run.group for run in offline_runs(tmp_path)] == groups

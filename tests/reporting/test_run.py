@@ -1,5 +1,6 @@
 """The report of a run: what it shows of the files, and that a run without an end has one, too."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,18 @@ def test_the_report_of_a_run_shows_all_of_it(tmp_path: Path) -> None:
         "Throughput of training",
     }
     assert figures | {"Phases, processors and memory over time"} <= set(page.values("alt"))
+
+
+def test_metrics_of_callbacks_have_curves(tmp_path: Path) -> None:
+    files = read_run(make_run(tmp_path / "run"))
+    assert "Further metrics" not in checked(render(run_page(files))).text
+    columns = {"mine.norm": ["1", "", "3"], "train.entropy": ["1", "2", "3"], "mine.no": [""] * 3}
+    more = replace(files, metrics={**files.metrics, **columns})
+    page = checked(render(run_page(more)))
+    assert "Further metrics" in page.text
+    assert {"mine.norm", "train.entropy"} <= set(page.values("alt"))
+    assert "mine.no" not in page.values("alt")
+    assert more.further_metrics == ["mine.norm", "train.entropy"]
 
 
 def test_a_run_that_was_killed_has_a_report(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from optuna.distributions import IntDistribution
 from hexlit.tuning.result_files import write_results
 from hexlit.tuning.results import SweepResults, as_document, leaderboard, read_results
 from tests.tuning.sweeps import (
+    Made,
     comparable,
     complete,
     failed,
@@ -136,6 +137,21 @@ def test_the_successes_come_first_with_their_ranks(sweep: Path) -> None:
         "nan",
         "out of memory: asked for <b>2 GiB</b>",
     )
+
+
+def test_the_spread_over_seeds_stands_next_to_the_mean(tmp_path: Path) -> None:
+    by_seed = [[0.2, 3.0], [0.4, 3.0], [0.9, 6.0]]
+    trials = [
+        Made(values=[0.5, 4.0], attrs={"seed_values": by_seed}),
+        pruned(attrs={"seed_values": by_seed[:2]}),
+    ]
+    objectives = {"strength.score": "maximize", "cost.seconds": "minimize"}
+    several = write_results(make_sweep(tmp_path / "s", trials, objectives, seeds=3), figures=False)
+    mean, cut = rows_of(several)
+    assert float(mean["strength.score sd"]) == pytest.approx(math.sqrt(0.13))
+    assert float(mean["cost.seconds sd"]) == pytest.approx(math.sqrt(3))
+    assert (cut["strength.score sd"], cut["cost.seconds sd"]) == ("", "")
+    jsonschema.validate(read(tmp_path / "s" / "overall_results.json"), SCHEMA)
 
 
 FIXED = [
