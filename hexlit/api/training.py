@@ -15,7 +15,7 @@ from hexlit.tasks.run_config import RunConfig
 if TYPE_CHECKING:
     from lightning import LightningDataModule
 
-    from hexlit.tasks.hex.epoch_data import Positions
+    from hexlit.tasks.hex.epoch_data import PositionBatch
     from hexlit.training.module import TrainedModule
     from hexlit.training.task import Task
 
@@ -97,7 +97,7 @@ def positions(
     targets: str = "searched",
     most: int = 100_000,
     seed: int = 0,
-) -> "Positions":
+) -> "PositionBatch":
     """Positions of a store of games as tensors: `planes` int8 `[P, 5, n, n]`, `policy` `[P, A]` and
     `value` `[P]`, in the mover's frame.
 
@@ -114,7 +114,8 @@ def positions(
     """
     import numpy as np
 
-    from hexlit.selfplay.dataset import GamePositions, ReadOptions
+    from hexlit.selfplay.dataset import GamePositions
+    from hexlit.selfplay.flat_games import ReadOptions
     from hexlit.settings import check_word
     from hexlit.tasks.hex.epoch_data import as_tensors
 

@@ -37,7 +37,7 @@ from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay
 from hexlit.selfplay.window import ReplayWindow
 from hexlit.tasks.hex.config import HexTrainConfig
-from hexlit.tasks.hex.epoch_data import EpochDataset, Positions
+from hexlit.tasks.hex.epoch_data import EpochDataset, PositionBatch
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.batches import batch_size, parts_of
 from hexlit.training.distributed import precision_arguments
@@ -143,7 +143,7 @@ def _copy(subject: Subject, profile: DeviceProfile) -> HexModule:
     return module
 
 
-def batches_of(size: int, batch: int) -> list[Positions]:
+def batches_of(size: int, batch: int) -> list[PositionBatch]:
     """A few batches, the same on every device: random stones, equal policies over free cells,
     random values.
     """
@@ -152,7 +152,7 @@ def batches_of(size: int, batch: int) -> list[Positions]:
     policy = free / free.sum(1, keepdim=True).clamp(min=1)
     generator = torch.Generator().manual_seed(0)
     value = torch.rand(BATCHES * batch, generator=generator) * 2 - 1
-    return list(parts_of(Positions(planes, policy, value, {}), batch))
+    return list(parts_of(PositionBatch(planes, policy, value, {}), batch))
 
 
 def measure_train(subject: Subject) -> Outcome:
@@ -358,7 +358,7 @@ def compare_devices(subject: Subject, profiles: Sequence[DeviceProfile] = ()) ->
     return Outcome(lines, [*faster, *losses])
 
 
-def loss_after(subject: Subject, profile: DeviceProfile, batches: list[Positions]) -> float:
+def loss_after(subject: Subject, profile: DeviceProfile, batches: list[PositionBatch]) -> float:
     """Mean loss over `batches` in float32 after one step on each, to compare devices.
 
     Batch norm normalises by the batch, as in training: its running statistics need more than a few

@@ -32,7 +32,7 @@ from hexlit.nets.tower import HexNet, build_net
 from hexlit.reporting.bench import grid_of
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.tasks.hex.epoch_data import EpochDataset, Positions
+from hexlit.tasks.hex.epoch_data import EpochDataset, PositionBatch
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig
 
@@ -77,7 +77,7 @@ def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that holds `limit` positions at once."""
     forward = HexModule.output
 
-    def output(module: HexModule, batch: Positions) -> Any:
+    def output(module: HexModule, batch: PositionBatch) -> Any:
         if len(batch[0]) > limit:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return forward(module, batch)

@@ -26,6 +26,7 @@ REPORT = {
         "memory_available_bytes": 20 * GIB,
     },
     "devices": [CARD, {"device": "mps", "available": False, "reason": "no Mac"}],
+    "profiles": [{"device": "cpu", "precision": "32-true", "inference_dtype": "float32"}],
     "auto": {"device": "cpu", "warnings": ["cuda fails; continuing with cpu"]},
     "seconds": 14.2,
 }
@@ -44,6 +45,7 @@ def test_each_device_has_its_figures_or_reasons_in_100_columns() -> None:
         "works: 4.0 ms a step, 0.50 times fp32's, gradients 0.2% away",
         "works: 12.3 s to compile, off by 1.0e-07 from eager",
         "no Mac",
+        "inference dtype",
         "driver      –",
     ):
         assert line in text

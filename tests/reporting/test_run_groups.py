@@ -75,7 +75,8 @@ def test_without_a_second_seed_every_run_is_by_itself() -> None:
 
 def test_repeated_seeds_are_grouped_only_on_request() -> None:
     twice = [run(1), run(2), run(1), run(2)]
-    assert [name for name, _ in names(twice)] == ["run 1", "run 2", "run 1", "run 2"]
+    found = [name for name, _ in names(twice)]
+    assert found == ["run 1", "run 2", "run 1", "run 2"]
     (group,) = grouped(twice, ["monitor"])
     assert group.name == "monitor=train.loss"
     assert notes_of(group, []) == [f"{group.name}: several runs have the same seed."]
@@ -84,12 +85,16 @@ def test_repeated_seeds_are_grouped_only_on_request() -> None:
 def test_a_group_of_many_settings_has_the_name_of_its_recipe() -> None:
     many: dict[str, Any] = {"a": 1, "b": 1, "c": 1, "d": 1, "name": "deep"}
     other = many | {"a": 2}
-    runs = [run(1), *(run(seed, **more) for seed in (1, 2) for more in (many, other))]
+    runs = [run(1)]
+    for seed in (1, 2):
+        runs.append(run(seed, **many))
+        runs.append(run(seed, **other))
     assert [group.name for group in grouped(runs)] == ["r1", "deep", "deep 3"]
 
 
 def test_names_with_the_same_last_part_stay_whole() -> None:
-    runs = [run(1, net={"lr": 1}, optimizer={"lr": 2}), run(2, net={"lr": 1}, optimizer={"lr": 2})]
+    rates: dict[str, Any] = {"net": {"lr": 1}, "optimizer": {"lr": 2}}
+    runs = [run(1, **rates), run(2, **rates)]
     (group,) = grouped(runs, ["net.lr", "optimizer.lr"])
     assert group.name == "net.lr=1 · optimizer.lr=2"
     with pytest.raises(UsageError, match=r"by=lr: stands for net\.lr, optimizer\.lr; name one"):
@@ -114,7 +119,10 @@ def test_a_mean_has_the_points_of_all_runs_where_all_have_values() -> None:
     # From the first point of the slower run to the last one of the faster run.
     over_time = line_of(group, "train.loss", "cost.seconds", 5.0)
     assert over_time is not None
-    assert over_time.points == [(3, 6.5), (4, pytest.approx((2 + 50 / 3) / 2)), (6, 15)]
+    second, third = over_time.points[1:]
+    assert over_time.points[0] == (3, 6.5)
+    assert second == (4, pytest.approx((2 + 50 / 3) / 2))
+    assert third == (6, 15)
     assert tuple(over_time.reach[0]) == (3, 10)
 
 
@@ -123,7 +131,8 @@ def test_a_long_curve_is_thinned_to_its_end() -> None:
     line = line_of(group, "train.loss", "epoch")
     assert line is not None
     assert len(line.xs) == len(line.reach) <= 300
-    assert (line.points[0], line.points[-1]) == ((0, 0), (1999, 1999))
+    assert line.points[0] == (0, 0)
+    assert line.points[-1] == (1999, 1999)
 
 
 def test_a_mean_ends_with_the_shortest_run_which_is_named() -> None:
@@ -173,7 +182,11 @@ def test_intervals_are_bands_over_numbers_and_bars_over_names() -> None:
 
 
 def test_the_page_has_means_notes_and_own_metrics() -> None:
-    runs = [run(1, value_weight=1), run(2, value_weight=1), run(1, [5, 4], value_weight=2)]
+    runs = [
+        run(1, value_weight=1),
+        run(2, value_weight=1),
+        run(1, [5, 4], value_weight=2),
+    ]
     for one in runs:
         one.files.metrics["mine.norm"] = one.files.metrics["train.loss"]  # type: ignore[index]
     page = checked(render(comparison_page(grouped(runs))))

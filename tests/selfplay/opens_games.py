@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from hexlit.selfplay import dataset
-from hexlit.selfplay.dataset import GamePositions, GameRows, ReadOptions, read_flat_games
+from hexlit.selfplay.dataset import GamePositions, GameRows
+from hexlit.selfplay.flat_games import ReadOptions, read_flat_games
 
 
 def main(store: Path, cache: Path, start: float) -> None:

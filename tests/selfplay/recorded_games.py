@@ -12,7 +12,8 @@ import numpy as np
 from hexlit.hex.arrays import BoolArray, Int64Array
 from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.dataset import GamePositions, ReadOptions
+from hexlit.selfplay.dataset import GamePositions
+from hexlit.selfplay.flat_games import ReadOptions
 from hexlit.selfplay.store import GameStore
 
 Position = tuple[bytes, bytes, float]

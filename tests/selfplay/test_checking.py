@@ -13,7 +13,8 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.game import RecordError
 from hexlit.hex.symmetry import mirror_cell
 from hexlit.selfplay.checking import faults_of
-from hexlit.selfplay.dataset import GamePositions, ReadOptions
+from hexlit.selfplay.dataset import GamePositions
+from hexlit.selfplay.flat_games import ReadOptions
 from hexlit.selfplay.importing import import_games, verify_games
 from hexlit.selfplay.store import SCHEMA, read_records, to_table
 from tests.selfplay.games import read

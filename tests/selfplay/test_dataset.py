@@ -17,8 +17,9 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
-from hexlit.selfplay import dataset
-from hexlit.selfplay.dataset import GamePositions, GameRows, ReadOptions
+from hexlit.selfplay import dataset, flat_games
+from hexlit.selfplay.dataset import GamePositions, GameRows
+from hexlit.selfplay.flat_games import ReadOptions
 from tests.selfplay import opens_games
 from tests.selfplay.recorded_games import (
     expected,
@@ -216,7 +217,7 @@ def test_arrays_are_made_once_for_a_state_of_the_store(
 ) -> None:
     """Not again for the next who asks, but for other settings, and when games have come."""
     built = []
-    read = dataset.read_flat_games
+    read = flat_games.read_flat_games
 
     def counted(parts: list[Path], options: ReadOptions) -> Any:
         built.append(parts)

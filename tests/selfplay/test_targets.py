@@ -61,19 +61,21 @@ def winning_group(record: GameRecord) -> NDArray[np.float64]:
     group = {int(record.moves[-1])}
     grows = True
     while grows:
-        near = [
-            stone
-            for stone in stones
-            if stone not in group and any(touches(stone, one, record.size) for one in group)
-        ]
-        group.update(near)
-        grows = bool(near)
+        grows = False
+        for stone in stones:
+            near = any(touches(stone, one, record.size) for one in group)
+            if near and stone not in group:
+                group.add(stone)
+                grows = True
     return np.isin(np.arange(record.size**2), list(group)).astype(float)
 
 
 def touches(one: int, other: int, size: int) -> bool:
-    row, column = np.subtract(divmod(one, size), divmod(other, size))
-    return (row, column) in {(0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1)}
+    row, column = divmod(one, size)
+    other_row, other_column = divmod(other, size)
+    down = other_row - row
+    right = other_column - column
+    return abs(down) + abs(right) == 1 or down == -right == 1 or right == -down == 1
 
 
 def expected_rows(records: list[GameRecord], size: int) -> dict[tuple[bytes, bytes], set[bytes]]:
@@ -97,11 +99,13 @@ def expected_rows(records: list[GameRecord], size: int) -> dict[tuple[bytes, byt
 
 
 def rows_of(batch: Batch) -> list[tuple[tuple[bytes, bytes], bytes]]:
-    columns = batch.planes, batch.further["reply"], batch.further["connection"]
-    return [
-        ((planes.tobytes(), reply.tobytes()), cells.tobytes())
-        for planes, reply, cells in zip(*columns, strict=True)
-    ]
+    result = []
+    for row in range(len(batch.planes)):
+        planes = batch.planes[row].tobytes()
+        reply = batch.further["reply"][row].tobytes()
+        cells = batch.further["connection"][row].tobytes()
+        result.append(((planes, reply), cells))
+    return result
 
 
 def test_the_window_gives_them_in_the_movers_frame_turned_or_not() -> None:
@@ -114,7 +118,8 @@ def test_the_window_gives_them_in_the_movers_frame_turned_or_not() -> None:
     for key, cells in rows_of(batch):
         assert cells in expected[key]
     stones = (batch.planes[:, 0] + batch.planes[:, 1]).sum((1, 2))
-    np.testing.assert_allclose(batch.further["plies"], stones / 100, atol=1e-3)
+    plies = batch.further["plies"]
+    np.testing.assert_allclose(plies, stones / 100, atol=1e-3)
 
 
 def test_a_store_gives_the_same_as_the_window(tmp_path: Path) -> None:

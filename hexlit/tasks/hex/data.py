@@ -16,15 +16,13 @@ from hexlit.accelerate.ranks import ranks
 from hexlit.files import cache_folder
 from hexlit.hex.arrays import Int8Array
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.dataset import (
+from hexlit.selfplay.dataset import GamePositions, GameRows, split_games
+from hexlit.selfplay.flat_games import (
     NO_MOVE,
     NO_WINNER,
     OTHER_SIZE,
     UNFINISHED,
-    GamePositions,
-    GameRows,
     ReadOptions,
-    split_games,
 )
 from hexlit.selfplay.store import part_files
 from hexlit.selfplay.targets import load_targets

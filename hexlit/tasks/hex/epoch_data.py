@@ -13,7 +13,7 @@ from hexlit.selfplay.rebuild import Batch, Epoch
 from hexlit.training.batches import PartOf
 
 
-class Positions(NamedTuple):
+class PositionBatch(NamedTuple):
     """Positions to learn from, in the mover's frame."""
 
     planes: Tensor
@@ -26,14 +26,14 @@ class Positions(NamedTuple):
     """Further targets by name, `[B, size*size]` or `[B]`."""
 
 
-def as_tensors(batch: Batch) -> Positions:
+def as_tensors(batch: Batch) -> PositionBatch:
     """The same memory as tensors."""
     planes, policy, value = map(torch.from_numpy, (batch.planes, batch.policy, batch.value))
     further = {name: torch.from_numpy(array) for name, array in batch.further.items()}
-    return Positions(planes, policy, value, further)
+    return PositionBatch(planes, policy, value, further)
 
 
-class EpochDataset(Dataset[Positions | PartOf]):
+class EpochDataset(Dataset[PositionBatch | PartOf]):
     """The batches of one epoch, as tensors. With several ranks, each builds only its part of a
     batch.
     """
@@ -47,7 +47,7 @@ class EpochDataset(Dataset[Positions | PartOf]):
         """Number of batches."""
         return len(self._epoch)
 
-    def __getitem__(self, step: int) -> Positions | PartOf:
+    def __getitem__(self, step: int) -> PositionBatch | PartOf:
         """Batch number `step`."""
         if not self._ranks.several:
             return as_tensors(self._epoch[step])

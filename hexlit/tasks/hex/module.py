@@ -17,7 +17,7 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, NetOutput, build_net, masked_logits
 from hexlit.selfplay.targets import load_targets
 from hexlit.tasks.hex.config import HexTrainConfig
-from hexlit.tasks.hex.epoch_data import Positions
+from hexlit.tasks.hex.epoch_data import PositionBatch
 from hexlit.tasks.hex.heads import make_heads, target_loss
 from hexlit.training.module import Learning, TrainedModule
 
@@ -114,10 +114,10 @@ class HexModule(TrainedModule):
 
         train_by_winograd(self.net, on=name == "winograd")
 
-    def output(self, batch: Positions) -> NetOutput:
+    def output(self, batch: PositionBatch) -> NetOutput:
         return self.forward(batch.planes.to(torch.float32, memory_format=self.layout))
 
-    def losses(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
+    def losses(self, output: NetOutput, batch: PositionBatch) -> dict[str, Tensor]:
         planes, policy, value, further = batch
         actions = policy.shape[1]
         logits = masked_logits(output.policy_logits[:, :actions].float(), planes)
@@ -138,7 +138,7 @@ class HexModule(TrainedModule):
             loss = loss + target.weight * target_term
         return {**terms, "loss": loss, "comparable_loss": comparable}
 
-    def measures(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
+    def measures(self, output: NetOutput, batch: PositionBatch) -> dict[str, Tensor]:
         """Shares of the positions whose move is the policy's most likely one, and one of its five
         most likely.
         """
@@ -160,7 +160,7 @@ class HexModule(TrainedModule):
         names = ("brier", "log_loss", "calibration_error", "sign_accuracy")
         self.log_dict({f"val.value_{name}": getattr(calibration, name) for name in names})
 
-    def example_batch(self, count: int) -> Positions:
+    def example_batch(self, count: int) -> PositionBatch:
         """Empty boards."""
         planes = torch.zeros(
             count, PLANES, self.size, self.size, dtype=torch.int8, device=self.device
@@ -173,4 +173,4 @@ class HexModule(TrainedModule):
         for target in self._targets:
             shape = (count,) if target.module.KIND == "value" else (count, cells)
             further[target.name] = torch.full(shape, 1 / cells, device=self.device)
-        return Positions(planes, policy, value, further)
+        return PositionBatch(planes, policy, value, further)

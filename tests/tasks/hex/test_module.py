@@ -18,7 +18,7 @@ from hexlit.hex.encoding import encode
 from hexlit.nets.config import NetConfig
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
-from hexlit.tasks.hex.epoch_data import Positions
+from hexlit.tasks.hex.epoch_data import PositionBatch
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from tests.training.trainers import as_they_are, quiet_trainer, validated
@@ -26,14 +26,16 @@ from tests.training.trainers import as_they_are, quiet_trainer, validated
 NET = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
 
 
-def make_batch(size: int = 4, count: int = 16, *, swap: bool = False, seed: int = 0) -> Positions:
+def make_batch(
+    size: int = 4, count: int = 16, *, swap: bool = False, seed: int = 0
+) -> PositionBatch:
     """Random positions; policies over their legal actions, values in [-1, 1]."""
     random = np.random.default_rng(seed)
     cells = random.choice([-1, 0, 0, 1], (count, size * size)).astype(np.int8)
     may_swap = np.arange(count) % 2 == 0 if swap else np.zeros(count, np.bool_)
     legal = np.concatenate([cells == 0, may_swap[:, None]], 1) if swap else cells == 0
     policy = random.random(legal.shape) * legal
-    return Positions(
+    return PositionBatch(
         torch.from_numpy(encode(cells, np.ones(count, np.int8), may_swap)),
         torch.from_numpy((policy / policy.sum(1, keepdims=True)).astype(np.float32)),
         torch.from_numpy(random.uniform(-1, 1, count).astype(np.float32)),
@@ -53,7 +55,7 @@ def make_module(size: int = 4, **settings: Any) -> HexModule:
 
 
 def fit(
-    module: HexModule, batches: list[Positions], ckpt_path: Path | None = None, **settings: Any
+    module: HexModule, batches: list[PositionBatch], ckpt_path: Path | None = None, **settings: Any
 ) -> L.Trainer:
     trainer = quiet_trainer(**settings)
     trainer.fit(module, as_they_are(batches), ckpt_path=ckpt_path, weights_only=True)
@@ -64,7 +66,7 @@ ACCELERATORS = {"cpu": "cpu", "cuda": "gpu", "mps": "mps"}
 """Names of the devices to Lightning."""
 
 
-def losses_of(module: HexModule, batch: Positions) -> dict[str, float]:
+def losses_of(module: HexModule, batch: PositionBatch) -> dict[str, float]:
     losses = module.losses(module.output(batch), batch)
     return {name: float(value.detach()) for name, value in losses.items()}
 
@@ -263,7 +265,7 @@ def test_a_checkpoint_of_something_else_is_refused(saved: Any, tmp_path: Path) -
         load_network(tmp_path / "other.ckpt")
 
 
-def one_hot(batch: Positions, seed: int = 3) -> Positions:
+def one_hot(batch: PositionBatch, seed: int = 3) -> PositionBatch:
     """The same positions with one legal move each; half of them won."""
     policy = batch.policy
     random = np.random.default_rng(seed)
@@ -285,7 +287,9 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
         output = module.net(planes.float())
         expected = {
             name: float(found)
-            for name, found in module.losses(output, Positions(planes, policy, value, {})).items()
+            for name, found in module.losses(
+                output, PositionBatch(planes, policy, value, {})
+            ).items()
         }
     top = {1: 0, 5: 0}
     for row in range(20):
