@@ -2,12 +2,14 @@
 
 import contextlib
 import logging
+import os
 from typing import Any
 
 import torch
 
 from hexlit.accelerate.config import DEVICES
 from hexlit.accelerate.memory import is_oom_message
+from hexlit.accelerate.nvml import Nvml
 from hexlit.errors import UsageError
 from hexlit.settings import check_word
 
@@ -46,6 +48,7 @@ def choose_device(
         if reason := why_missing(device):
             raise UsageError(f"accelerator.device={name}: {reason}")
     if name == "auto" and device.type == "cpu":
+        warn_of_unused_card()
         return device
     failure = trial_failure(device)
     if not failure:
@@ -62,6 +65,24 @@ def choose_device(
     why = "accelerator.device=auto: %s fails a small matrix product (%s); continuing with cpu"
     log.warning(why, device, failure)
     return torch.device("cpu")
+
+
+def warn_of_unused_card() -> None:
+    """Warn of a card of this machine that this torch cannot use: it was built without CUDA, or for
+    a newer driver.
+    """
+    with contextlib.closing(Nvml(os.environ.get("CUDA_VISIBLE_DEVICES"))) as driver:
+        names = driver.names()
+    if names:
+        built = f"for CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"
+        log.warning(
+            "accelerator.device=auto: %s with driver %s is not used, as this torch (%s) is built %s; "
+            "pytorch.org/get-started has others, cu126 for older drivers and cards; continuing with cpu",
+            names[0],
+            driver.driver,
+            torch.__version__,
+            built,
+        )
 
 
 def cuda_devices() -> list[torch.device]:

@@ -8,8 +8,10 @@ import math
 import os
 import platform
 import socket
+import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -43,12 +45,24 @@ def process_space() -> str:
 
 def usable_cores() -> int:
     """CPU cores that this process may use: those of the machine, or fewer by its affinity,
-    container or Slurm job.
+    container or Slurm job. On a Mac the fast ones alone: equal slices wait for the slowest core.
     """
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    if sys.platform == "darwin":
+        cores = fast_cores() or os.cpu_count() or 1
+    elif hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
     return min(cores, allocated_cores(os.environ) or cores, quota_cores() or cores)
+
+
+@cache
+def fast_cores() -> int | None:
+    """Performance cores of a Mac; None where it has one kind of cores."""
+    with contextlib.suppress(OSError, ValueError):
+        command = ["sysctl", "-n", "hw.perflevel0.logicalcpu"]
+        return int(subprocess.run(command, capture_output=True, text=True).stdout)
+    return None
 
 
 def quota_cores() -> int | None:

@@ -54,7 +54,7 @@ class Nvml:
             for name in names:
                 self._handles.append(by_index(int(name)) if name.isdecimal() else by_uuid(name))
         if not self._handles:
-            hidden = f"CUDA_VISIBLE_DEVICES={visible} hides every device"
+            hidden = f"the NVIDIA driver knows none of the devices {visible!r}"
             self.reason = hidden if count else "the NVIDIA driver sees no device"
 
     def names(self) -> list[str]:

@@ -288,6 +288,10 @@ def _refuse_unsupported(config: AcceleratorConfig, device: torch.device) -> None
         raise UsageError(f"accelerator.inference=graph: only cuda has it, not {device}")
     if backend == "winograd" and dtype not in ("auto", "fp32"):
         raise UsageError(f"accelerator.inference_precision={dtype}: winograd evaluates in fp32")
+    if config.channels_last and device.type == "mps":
+        raise UsageError(
+            "accelerator.channels_last=true: mps computes wrong gradients of batch norm with it"
+        )
     if config.memory_cap and device.type == "cpu":
         raise UsageError(
             f"accelerator.memory_cap={config.memory_cap}: only cuda and mps have it, not the cpu"

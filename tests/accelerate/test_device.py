@@ -46,6 +46,41 @@ def test_auto_picks_cuda_then_mps_then_cpu(machine: Machine) -> None:
     assert choose_device("auto") == torch.device("cpu")
 
 
+@pytest.mark.parametrize(
+    ("built", "why"), [("", "is built without CUDA"), ("13.0", "is built for CUDA 13.0")]
+)
+def test_a_card_that_this_torch_cannot_use_is_named_once(
+    built: str,
+    why: str,
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    machine.has(built=built)
+
+    class Driver:
+        driver = "535.54"
+
+        def __init__(self, visible: str | None) -> None:
+            pass
+
+        def names(self) -> list[str]:
+            return ["GeForce GTX 1080"]
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(device_module, "Nvml", Driver)
+    with caplog.at_level(logging.WARNING):
+        assert choose_device("auto") == torch.device("cpu")
+    (record,) = caplog.records
+    message = record.getMessage()
+    assert message.startswith("accelerator.device=auto: GeForce GTX 1080 with driver 535.54 is not")
+    assert why in message
+    assert choose_device("cpu") == torch.device("cpu")
+    assert len(caplog.records) == 1
+
+
 @pytest.mark.parametrize("broken", ["cuda", "mps"])
 def test_auto_goes_on_with_cpu_and_warns_once_when_the_trial_fails(
     machine: Machine, caplog: pytest.LogCaptureFixture, broken: str

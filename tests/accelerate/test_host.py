@@ -93,3 +93,21 @@ def test_a_container_s_quota_of_processor_time_counts(
     assert host.quota_cores() == cores
     monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(64)))
     assert host.usable_cores() == (cores or 64)
+
+
+def test_a_mac_uses_its_fast_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where `sysctl` knows them; an Intel Mac has one kind."""
+    answers = iter(["6\n", ""])
+
+    def run(command: list[str], **settings: object) -> SimpleNamespace:
+        assert command == ["sysctl", "-n", "hw.perflevel0.logicalcpu"]
+        return SimpleNamespace(stdout=next(answers))
+
+    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.setattr(host, "quota_cores", lambda: None)
+    monkeypatch.setattr("os.cpu_count", lambda: 10)
+    for cores in (6, 10):
+        host.fast_cores.cache_clear()
+        assert host.usable_cores() == cores
+    host.fast_cores.cache_clear()

@@ -122,7 +122,7 @@ def test_the_devices_are_those_that_cuda_visible_devices_leaves(
     visible: str | None, expected: list[str], driver: Driver
 ) -> None:
     assert Nvml(visible).names() == expected
-    hidden = f"CUDA_VISIBLE_DEVICES={visible} hides every device"
+    hidden = f"the NVIDIA driver knows none of the devices {visible!r}"
     assert Nvml(visible).reason == ("" if expected else hidden)
 
 

@@ -143,6 +143,14 @@ def test_a_cap_is_set_when_the_profile_is_applied(
         profile_on(CPU, monkeypatch, memory_cap=6.0)
 
 
+def test_the_layout_that_mps_computes_wrongly_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(UsageError, match=r"^accelerator\.channels_last=true: mps computes wrong"):
+        profile_on(MPS, monkeypatch, channels_last=True)
+    assert profile_on(CPU, monkeypatch, channels_last=True).channels_last
+
+
 @pytest.mark.parametrize("device", [CPU, CUDA, MPS], ids=str)
 def test_the_config_of_a_device_says_what_auto_comes_to_there(
     device: torch.device, has_bf16: bool, monkeypatch: pytest.MonkeyPatch

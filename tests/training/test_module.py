@@ -418,6 +418,29 @@ def test_a_failure_to_compile_warns_once_and_training_goes_on(
     torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.parametrize("what", ["loss", "norm of its gradient"])
+def test_a_compiled_network_that_computes_something_else_is_not_used(
+    what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    module = Regression(accelerator={"compile": True, "train_batch": 16})
+    forward = module.net.forward
+
+    def wrong(*args: Any, **settings: Any) -> None:
+        def other(*inputs: Any) -> Any:
+            output = forward(*inputs)
+            return output * 1.5 if what == "loss" else output.detach() + 0 * output
+
+        module.net._compiled_call_impl = other
+
+    monkeypatch.setattr(module.net, "compile", wrong)
+    with caplog.at_level(logging.WARNING, "hexlit"):
+        assert module.prepare() is None
+    (record,) = caplog.records
+    assert f"its {what} is" in record.getMessage() or f"the {what} is" in record.getMessage()
+    fit(module, batches())
+    torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
+
+
 def test_bf16_ends_within_2_percent_of_the_loss_of_fp32() -> None:
     data = batches(60, 64)
     ends = []
