@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar
 from unittest.mock import patch
 
@@ -250,28 +251,48 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
         return self._foreign[folder]
 
 
+_SESSION = os.urandom(16)
+
+
 def kernel_folder(kinds: Iterable[types.Type]) -> Path:
     """The folder for machine code of a signature; one for each state of the sources of the packages
-    that its types come from.
+    that its types, or functions put into hexlit's modules, come from.
     """
     modules = _foreign_modules(kinds)
     if not modules:
         return FOLDER
     digest = hashlib.sha256()
+    if any(not hasattr(sys.modules[one], "__file__") for one in modules):
+        digest.update(_SESSION)  # typed into an interpreter
     for path in sorted(set(chain.from_iterable(map(_sources, modules)))):
         digest.update(path.read_bytes())
     return FOLDER / digest.hexdigest()[:16]
 
 
 def _foreign_modules(kinds: Iterable[types.Type]) -> set[str]:
-    """The modules of other packages that define a `NamedTuple` among the types, at any depth."""
+    """The modules of other packages that define a `NamedTuple` among the types, at any depth, or a
+    function in the module of one.
+    """
     found: set[str] = set()
     for kind in kinds:
         if isinstance(kind, types.BaseNamedTuple):
             module = kind.instance_class.__module__
-            if not module.startswith("hexlit."):
+            if module.startswith("hexlit."):
+                found |= _patches_in(module)
+            else:
                 found.add(module)
             found |= _foreign_modules(kind.types)
+    return found
+
+
+def _patches_in(module: str) -> set[str]:
+    """The modules of other packages whose functions stand in a module of hexlit."""
+    own = {"hexlit", "numba", "numpy", *sys.stdlib_module_names} - {"__main__"}
+    found: set[str] = set()
+    for value in vars(sys.modules[module]).values():
+        function = getattr(value, "py_func", value)
+        if isinstance(function, FunctionType) and function.__module__.partition(".")[0] not in own:
+            found.add(function.__module__)
     return found
 
 
@@ -282,8 +303,8 @@ def _sources(module: str) -> set[Path]:
     pending = [module]
     while pending:
         part = sys.modules[pending.pop()]
-        file = Path(str(part.__file__))
-        if file in files:
+        file = Path(str(getattr(part, "__file__", "")))
+        if file in files or not file.is_file():
             continue
         files.add(file)
         for value in vars(part).values():

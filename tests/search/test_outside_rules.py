@@ -106,3 +106,19 @@ def test_machine_code_of_a_rule_lies_by_the_state_of_its_sources(site: Path) -> 
     inside = compiled_params(SearchConfig("puct"), budgets=(8,), swap=False)
     assert kernel_folder([typeof(inside)]) == FOLDER
     assert len({*places, FOLDER}) == 3
+
+
+def test_a_patch_of_a_rule_of_hexlit_has_machine_code_of_its_own(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither does it meet that of the rule, nor is it there without the patch."""
+    params = typeof(compiled_params(SearchConfig(algorithm="puct"), budgets=(8,), swap=False))
+    assert kernel_folder([params]) == FOLDER
+    rule = import_module("hexlit.search.rules.puct")
+    with monkeypatch.context() as patched:
+        patched.setattr(rule, "choose", import_module("partial").choose)
+        first = kernel_folder([params])
+        assert first != FOLDER
+        (site / "partial.py").write_text("def choose(tree, g, node, rule):\n    return 0\n")
+        assert kernel_folder([params]) not in (first, FOLDER)
+    assert kernel_folder([params]) == FOLDER
