@@ -52,6 +52,11 @@ class AcceleratorConfig(Settings, section="accelerator"):
     compile_mode: str = one_of(COMPILE_MODES, "default")
     """Mode of `torch.compile`."""
 
+    graphs: bool = True
+    """Whether one card computes a training step as a CUDA graph, where it can: with adamw, without
+    float16 and recomputed activations.
+    """
+
     inference: str = one_of(("auto", "eager", "fused", "winograd", "graph", "compile"), "auto")
     """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also
     fused and winograd (fp32 only). On a CPU auto is the faster of these two, measured once and

@@ -26,7 +26,7 @@ def batch_size(batch: Any) -> int:
 def parts_of(batch: Any, most: int) -> Iterator[Any]:
     """A batch in parts of at most `most` examples, each of the batch's form."""
     for part in zip(*(torch.split(tensor, most) for tensor in tensors_of(batch)), strict=True):
-        yield _like(batch, part)
+        yield tensors_like(batch, part)
 
 
 def equal_parts_of(batch: Any, count: int) -> Iterator[Any]:
@@ -34,12 +34,12 @@ def equal_parts_of(batch: Any, count: int) -> Iterator[Any]:
     for part in zip(
         *(torch.tensor_split(tensor, count) for tensor in tensors_of(batch)), strict=True
     ):
-        yield _like(batch, part)
+        yield tensors_like(batch, part)
 
 
 def some_of(batch: Any, which: slice) -> Any:
     """The examples `which` of a batch, in its form."""
-    return _like(batch, [tensor[which] for tensor in tensors_of(batch)])
+    return tensors_like(batch, [tensor[which] for tensor in tensors_of(batch)])
 
 
 def whole_size(module: Any, batch: Any) -> int:
@@ -55,11 +55,11 @@ def tensors_of(batch: Any) -> list[Tensor]:
     return result
 
 
-def _like(batch: Any, tensors: Iterable[Tensor]) -> Any:
+def tensors_like(batch: Any, tensors: Iterable[Tensor]) -> Any:
     """The `tensors`, one for each of a batch, in its form."""
     rest = iter(tensors)
     old = batch.values() if isinstance(batch, Mapping) else batch
-    new = [next(rest) if isinstance(one, Tensor) else _like(one, rest) for one in old]
+    new = [next(rest) if isinstance(one, Tensor) else tensors_like(one, rest) for one in old]
     if isinstance(batch, Mapping):
         return dict(zip(batch, new, strict=True))
     return type(batch)(*new) if hasattr(batch, "_fields") else type(batch)(new)

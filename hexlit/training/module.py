@@ -37,6 +37,7 @@ from hexlit.training.batches import (
     whole_size,
 )
 from hexlit.training.budget import progress
+from hexlit.training.captured_step import CapturedStep, captured_step
 from hexlit.training.checkpoints import read_checkpoint
 from hexlit.training.config import ELEMENTWISE, OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import (
@@ -121,14 +122,17 @@ class TrainedModule(L.LightningModule):
         self.threads = profile.threads
         self.other_processes = 0
         self.kernels_in_use = "torch"
-        self.skipped_steps = torch.zeros(())
-        self.skipped_in_a_row = torch.zeros(())
+        self.register_buffer("skipped_steps", torch.zeros(()), persistent=False)
+        self.register_buffer("skipped_in_a_row", torch.zeros(()), persistent=False)
+        self.captured: CapturedStep | None = None
         self.learning_rate = 0.0
         self.clock = StepClock(None, profile.device)
         self.ranks = ranks()
         self.whole = 0
 
     dynamic_shapes = False
+    skipped_steps: Tensor
+    skipped_in_a_row: Tensor
 
     @classmethod
     def from_hyperparameters(
@@ -223,6 +227,42 @@ class TrainedModule(L.LightningModule):
 
     def _update(self, batch: Any) -> dict[str, Tensor]:
         self.clock.end("load")
+        losses = self.whole_step(batch) if self.captured is None else self.captured.step(batch)
+        self.learning_rate = float(self.inner_optimizer().param_groups[0]["lr"])
+        self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
+        self._add_losses(losses, whole_size(self, batch))
+        self.clock.end("update")
+        return losses
+
+    def inner_optimizer(self) -> Any:
+        """The optimizer of torch within Lightning's."""
+        optimizer: Any = self.optimizers()
+        return optimizer.optimizer
+
+    def tensor_step(self, batch: Any) -> dict[str, Tensor]:
+        """A step that asks no value of the device, as a graph captures it; nothing of Lightning is
+        told.
+        """
+        optimizer = self.inner_optimizer()
+        losses = self._gradients(batch)
+        with torch.autocast(self.device.type, enabled=False):
+            self.on_before_optimizer_step(optimizer)
+            optimizer.step()
+        optimizer.zero_grad()
+        if self.average is not None:
+            self.average.update()
+        return losses
+
+    def count_step(self) -> None:
+        """Count a step that Lightning has not seen."""
+        optimizer: Any = self.optimizers()
+        optimizer._on_before_step()
+        optimizer._on_after_step()
+
+    def whole_step(self, batch: Any) -> dict[str, Tensor]:
+        """Update the weights with one batch, with smaller micro-batches when memory runs out;
+        returns its losses.
+        """
         optimizer: Any = self.optimizers()
         losses = self._in_memory(partial(self._gradients, batch), batch_size(batch))
         try:
@@ -237,12 +277,8 @@ class TrainedModule(L.LightningModule):
                 ) from error
             raise
         optimizer.zero_grad()
-        self.learning_rate = float(optimizer.param_groups[0]["lr"])
-        self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
         if self.average is not None:
             self.average.update()
-        self._add_losses(losses, whole_size(self, batch))
-        self.clock.end("update")
         return losses
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
@@ -271,8 +307,9 @@ class TrainedModule(L.LightningModule):
         parameters = [p for p in chain.from_iterable(self.flat.groups) if p.grad is not None]
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         finite = norm.isfinite()
-        self.skipped_steps = self.skipped_steps.to(norm.device) + (~finite)
-        self.skipped_in_a_row = (self.skipped_in_a_row.to(norm.device) + 1) * (~finite)
+        self.skipped_steps += ~finite
+        self.skipped_in_a_row += 1
+        self.skipped_in_a_row *= ~finite
         if self.trainer_config.gradient_clip_val:
             clip_grads_with_norm_(parameters, self.trainer_config.gradient_clip_val, norm)
         if getattr(self.trainer.precision_plugin, "scaler", None) is not None:
@@ -288,12 +325,20 @@ class TrainedModule(L.LightningModule):
         elif not finite:
             optimizer.zero_grad()
 
+    def on_train_start(self) -> None:
+        """Decide whether steps are captured as graphs."""
+        self.captured = captured_step(self)
+
+    def on_train_end(self) -> None:
+        """Free the graphs."""
+        self.captured = None
+
     def on_train_epoch_start(self) -> None:
         """Tie the draws of dropout to the epoch, so that a resumed run repeats them. Every rank
         draws differently.
         """
         torch.manual_seed(self._first_seed + self.current_epoch + self.ranks.rank * 2**32)
-        self.skipped_steps = torch.zeros(())
+        self.skipped_steps.zero_()
         self._totals: dict[str, Any] = {}
         self._examples = 0
 

@@ -69,7 +69,7 @@ class StepClock(L.Callback):
             tuple[str, Any, float]
         ] = []  # end of a part: its name, the event, processor time
         self._warm = self._warned = False
-        self._counts = False
+        self._counts = self._counted = False
 
     def end(self, part: str) -> None:
         """Count the time since the last call for `part`, in a Trainer that has this callback. A call
@@ -77,6 +77,14 @@ class StepClock(L.Callback):
         """
         if self._counts:
             self._marks.append((part, self._events.record(), time.process_time()))
+
+    def pause(self) -> None:
+        """Count nothing for a while: nothing may be recorded within the capture of a graph."""
+        self._counts, self._counted = False, self._counts
+
+    def go_on(self) -> None:
+        """Count again, if it did before the pause."""
+        self._counts = self._counted
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Start counting here: the first batch is about to be loaded."""

@@ -84,6 +84,17 @@ def test_the_error_of_a_product_rises_with_tf32() -> None:
     assert errors[1] > 5 * errors[0]
 
 
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_steps_as_graphs_end_as_steps_by_operators(tmp_path: Path, precision: str) -> None:
+    """The same weights but for the order of sums."""
+    ends = []
+    for graphs in (True, False):
+        module, _, loss = fit(tmp_path, precision=precision, graphs=graphs)
+        ends.append(loss)
+        assert int(module.skipped_steps) == 0
+    assert ends[0] == pytest.approx(ends[1], rel=0.01)
+
+
 def test_every_precision_ends_near_float32(tmp_path: Path) -> None:
     """Within 2% of the loss."""
     plain = fit(tmp_path, precision="32-true")[2]
