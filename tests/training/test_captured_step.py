@@ -123,9 +123,10 @@ def trained(
     watch = Watch()
     trainer = quiet_trainer(callbacks=[watch])
     trainer.fit(module, as_they_are(examples()))
-    moments = [
-        value for values in trainer.optimizers[0].state.values() for value in values.values()
-    ]
+    moments = []
+    for values in trainer.optimizers[0].state.values():
+        moments += values.values()
+    module.moments = moments  # type: ignore[assignment]
     return module, watch
 
 
