@@ -57,10 +57,12 @@ class AcceleratorConfig(Settings, section="accelerator"):
     float16 and recomputed activations.
     """
 
-    inference: str = one_of(("auto", "eager", "fused", "winograd", "graph", "compile"), "auto")
-    """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also
-    fused and winograd (fp32 only). On a CPU auto is the faster of these two, measured once and
-    remembered.
+    inference: str = one_of(
+        ("auto", "eager", "fused", "winograd", "graph", "cudnn", "compile"), "auto"
+    )
+    """Backend for evaluating the network: auto, eager, compile; on CUDA also graph, and cudnn, a
+    graph of cuDNN's fused operators; on a CPU also fused and winograd (fp32 only), of which auto
+    takes the faster one, measured once and remembered.
     """
 
     train_batch: int | None = number(None, "[1, inf)")

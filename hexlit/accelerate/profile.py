@@ -284,8 +284,8 @@ def _refuse_unsupported(config: AcceleratorConfig, device: torch.device) -> None
     backend, dtype = config.inference, config.inference_precision
     if backend in ("winograd", "fused") and device.type != "cpu":
         raise UsageError(f"accelerator.inference={backend}: only the cpu has it, not {device}")
-    if backend == "graph" and device.type != "cuda":
-        raise UsageError(f"accelerator.inference=graph: only cuda has it, not {device}")
+    if backend in ("graph", "cudnn") and device.type != "cuda":
+        raise UsageError(f"accelerator.inference={backend}: only cuda has it, not {device}")
     if backend == "winograd" and dtype not in ("auto", "fp32"):
         raise UsageError(f"accelerator.inference_precision={dtype}: winograd evaluates in fp32")
     if config.channels_last and device.type == "mps":

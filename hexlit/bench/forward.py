@@ -54,7 +54,9 @@ def ways_of(device: torch.device) -> list[Way]:
         return [Way(backend, dtype) for dtype, backend in product((plain, fast), backends)]
     if device.type == "cuda":
         fast = fast if cuda_has_bf16(device) else half
-        ways = [Way(name, dtype) for name, dtype in product(("eager", "graph"), (plain, fast))]
+        ways = [
+            Way(name, dtype) for name, dtype in product(("eager", "graph", "cudnn"), (plain, fast))
+        ]
         return [*ways, Way("compile", fast)]
     return [Way("eager", dtype) for dtype in (plain, half, fast)]
 

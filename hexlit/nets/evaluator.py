@@ -32,6 +32,9 @@ It is above the effect of rounding (TF32 on cuda included) and below that of a w
 
 CHECKED_POSITIONS = 16
 
+CLOSE = {"cudnn": ("graph",)}
+"""Backend -> those to try before eager where it cannot be built."""
+
 
 class NetworkEvaluator(Guarded):
     """Evaluates `batch` positions per call with a snapshot of a network's weights.
@@ -140,7 +143,7 @@ class NetworkEvaluator(Guarded):
     def _backends(self, net: HexNet) -> list[str]:
         """The backends to try in the number format that is wanted, in their order."""
         if self.profile.inference != "auto":
-            return [self.profile.inference, "eager"]
+            return [self.profile.inference, *CLOSE.get(self.profile.inference, ()), "eager"]
         build = partial(self._make_forward, net)
         fastest = fastest_backend(net, self.size, self.batch, self.profile, build)
         if fastest == "eager" and net.config.block in BLOCKS:
@@ -204,6 +207,10 @@ class NetworkEvaluator(Guarded):
             from hexlit.nets.winograd.forward import WinogradForward
 
             return WinogradForward(net, self.size, batch, profile.threads)
+        if backend == "cudnn":
+            from hexlit.nets.cudnn import CudnnForward
+
+            return CudnnForward(net, profile.device, dtype, profile.channels_last)
         mode = "default" if backend == "compile" else ""
         return TwinForward(net, profile.device, dtype, profile.channels_last, mode)
 
@@ -213,7 +220,7 @@ class NetworkEvaluator(Guarded):
             return HostRun(forward)
         # Graphs of `torch.compile` itself (`reduce-overhead`) serve only the thread that compiled
         # first.
-        graph = device.type == "cuda" and self.backend in ("graph", "compile")
+        graph = device.type == "cuda" and self.backend in ("graph", "cudnn", "compile")
         return DeviceRun(
             forward, device, (self._rows, *self._planes_shape[1:]), self.actions, graph
         )
