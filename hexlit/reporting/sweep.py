@@ -98,9 +98,20 @@ def next_lines(document: Mapping[str, Any]) -> list[str]:
     if report.exists():
         lines.append(f"Its report: {report}")
     if (folder / "best.yaml").exists():
-        train = shlex.join(["hexlit", "train", f"+best={folder}"])
-        lines.append(f"To train it in full: {train}")
+        lines.append(f"To train it in full: {best_command(document)}")
     return lines
+
+
+def best_command(document: Mapping[str, Any]) -> str:
+    """The shell command that trains the best trial in full, or runs it again with another
+    program.
+    """
+    program = document["program"]
+    if program == "hexlit train":
+        return shlex.join(["hexlit", "train", f"+best={document['folder']}"])
+    numbers = [trial["number"] for trial in document["trials"]]
+    best = document["trials"][numbers.index(document["best"])]
+    return f"{program} {shlex.join(best['overrides'])}"
 
 
 def made_by(document: Mapping[str, Any]) -> str:

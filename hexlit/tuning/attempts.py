@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from optuna import Study
 from optuna.trial import Trial, TrialState
 
-from hexlit.accelerate.host import free_host_bytes
+from hexlit.accelerate.host import free_host_bytes, usable_cores
 from hexlit.accelerate.nvml import Nvml
 from hexlit.tuning.plan import Plan
 from hexlit.tuning.processes import GIB, Attempt, Launches, NoProcessError, TrialProcess
@@ -59,7 +59,8 @@ class Attempts:
         self._study = study
         self._stop = stop
         self._make_launcher = make_launcher
-        self._command = str(config.hydra.job.name)
+        self._config = config
+        self._start = [*plan.program.start(config), *plan.flags]
         self._lock = threading.Lock()
         self._running: dict[int, Attempt] = {}
         self._peaks: dict[str, int] = {}
@@ -67,7 +68,7 @@ class Attempts:
         launcher = str(config.hydra.runtime.choices.get("hydra/launcher", "basic"))
         self._slots: dict[str, Slots] = {}
         if launcher == "basic":
-            configured = str(OmegaConf.select(config, "accelerator.device") or "auto")
+            configured = plan.program.device(config)
             most = judged.slots or plan.settings.n_jobs
             self._slots = {
                 device: Slots(device_name(device), most)
@@ -109,32 +110,27 @@ class Attempts:
 
     def expect(self, trial: Trial, overrides: list[str]) -> Attempt:
         """Reserve memory for an attempt at `trial`, before `bring_to_end` is called."""
-        attempt = Attempt(
-            self._ticket(trial), overrides, self._plan.hydra_overrides, self._plan.flags
-        )
+        attempt = Attempt(self._ticket(trial), overrides, self._plan.hydra_overrides, self._start)
         with self._lock:
             self._running[trial.number] = attempt
         return attempt
 
     def bring_to_end(self, trial: Trial, overrides: list[str]) -> Attempt:
-        """Work on `trial`, once more with half the micro-batch where it runs out of memory; gives
-        the last attempt.
+        """Work on `trial`, once more where it runs out of memory and the program knows how to take
+        less; gives the last attempt.
         """
         attempt = self.expect(trial, overrides)
         try:
             self._attempt(trial, attempt, f"trial-{trial.number:03d}")
             known = record_of(self._study, trial)
-            micro_batch = known.user_attrs.get("micro_batch") or 1
-            if known.state == TrialState.RUNNING and micro_batch > 1 and not self._stop.is_set():
-                half = int(micro_batch) // 2
+            less = self._plan.program.second_attempt(known.user_attrs)
+            if known.state == TrialState.RUNNING and less and not self._stop.is_set():
                 log.warning(
-                    "trial %d ran out of memory; once more with accelerator.micro_batch=%d",
-                    trial.number,
-                    half,
+                    "trial %d ran out of memory; once more with %s", trial.number, " ".join(less)
                 )
                 for name, value in _RETRY_ATTRIBUTES.items():
                     trial.set_user_attr(name, value)
-                attempt = self.expect(trial, [*overrides, f"accelerator.micro_batch={half}"])
+                attempt = self.expect(trial, [*overrides, *less])
                 self._attempt(trial, attempt, f"trial-{trial.number:03d}-retry")
         except StorageGoneError:
             attempt.interrupt()  # the sweep ends, and reports why
@@ -155,11 +151,10 @@ class Attempts:
         attempt.folder = self._plan.folder / name
         attempt.folder.mkdir()
         trial.set_user_attr("folder", name)
-        if self._plan.judged.devices is not None:
-            attempt.overrides = [*attempt.overrides, f"accelerator.device={attempt.device}"]
+        self._give_share(attempt)
         if self._launches is None:
             try:
-                return TrialProcess(self._command, attempt).wait(self._plan.judged, self._stop)
+                return TrialProcess(attempt).wait(self._plan.judged, self._stop)
             except NoProcessError as error:
                 with self._lock:
                     if self._launches is None:
@@ -168,6 +163,19 @@ class Attempts:
                         self._launch_all("in this process", 1)
         assert self._launches is not None
         return self._launches.run(attempt)
+
+    def _give_share(self, attempt: Attempt) -> None:
+        """Give a trial of this machine its share; it is the same when no processes can be started
+        and the trials run one after another.
+        """
+        if not self._slots:
+            return  # it runs remotely
+        plan = self._plan
+        cores = max(1, usable_cores() // plan.settings.n_jobs)
+        device = None if plan.judged.devices is None else attempt.device
+        share = plan.program.share(self._config, cores, device, plan.named)
+        attempt.overrides = [*attempt.overrides, *share.overrides]
+        attempt.environment = share.environment
 
     def _ticket(self, trial: Trial) -> TrialTicket:
         plan = self._plan
@@ -188,7 +196,9 @@ class Attempts:
         limits = ("memory_budget", "device_memory_budget", "trial_timeout")
         if any(getattr(self._plan.judged, name) is not None for name in limits):
             log.warning(
-                "%s: %s are not kept there", where, ", ".join(f"sweep.{name}" for name in limits)
+                "%s: %s are not kept there",
+                where,
+                ", ".join(f"{self._plan.judged.section}.{name}" for name in limits),
             )
         self._launches = Launches(self._make_launcher, self._stop, most)
 
@@ -213,9 +223,10 @@ class Attempts:
             if not warned and time.monotonic() - began > 5:
                 warned = True
                 log.warning(
-                    "trial %d waits for a slot of %s; a larger sweep.slots lets more run at a time",
+                    "trial %d waits for a slot of %s; a larger %s.slots lets more run at a time",
                     attempt.ticket.number,
                     " or ".join(self._slots),
+                    self._plan.judged.section,
                 )
 
 

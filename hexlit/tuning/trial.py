@@ -190,7 +190,7 @@ def running_trial(
     except BaseException as error:
         if not isinstance(error, Exception):
             trial.retry.ended.set()  # the trial must end now
-        reason = first_line(error) if isinstance(error, UsageError) else named(error)
+        reason = reason_of(error)
         micro_batch = micro_batch_of(error) if isinstance(error, Exception) else None
         facts = (
             {}
@@ -210,3 +210,8 @@ def first_line(error: BaseException) -> str:
 def named(error: BaseException) -> str:
     """The type of `error`, and the first line of its message."""
     return f"{type(error).__name__}: {first_line(error)}"
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a trial failed with `error`, in one line; a mistake of the user needs no type."""
+    return first_line(error) if isinstance(error, UsageError) else named(error)

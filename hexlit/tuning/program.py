@@ -1,0 +1,155 @@
+"""The program whose settings a sweep searches: any one with `@hydra.main` that returns numbers.
+
+`hexlit train` knows more of its settings, in `hexlit.commands.task_sweep`.
+"""
+
+import os
+import shlex
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from omegaconf import DictConfig
+
+from hexlit.errors import UsageError
+from hexlit.tuning.config import (
+    OptunaSweeperConf,
+    ProgramSweep,
+    ProgramSweeperConf,
+    SweepConfig,
+    SweepSettings,
+    directions_of,
+    named_directions,
+)
+from hexlit.tuning.job import EndOfTrial
+
+_CALLBACK = f"{EndOfTrial.__module__}.{EndOfTrial.__name__}"
+_MISTAKE = 2
+_INTERRUPTED = 130
+"""Exit codes."""
+
+
+@dataclass
+class Share:
+    """A trial's share of the machine: overrides, and variables of its environment."""
+
+    overrides: list[str] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+class Program:
+    """Any program with `@hydra.main`; a trial is its command line in a process of its own.
+
+    Attributes:
+        sweeper: type of the node `hydra.sweeper`.
+        hydra_overrides: those that its trials need.
+        per_machine: settings that may differ between processes that work on one study.
+    """
+
+    sweeper: ClassVar[type[OptunaSweeperConf]] = ProgramSweeperConf
+    hydra_overrides: ClassVar[Sequence[str]] = (f"++hydra.callbacks.hexlit._target_={_CALLBACK}",)
+    per_machine: ClassVar[tuple[str, ...]] = ()
+
+    def start(self, config: DictConfig) -> list[str]:
+        """The words that start it, without overrides: the interpreter, and the script or module.
+
+        Raises:
+            UsageError: this process has neither.
+        """
+        main = sys.modules["__main__"]
+        module = getattr(main, "__spec__", None)
+        script = getattr(main, "__file__", None)
+        if module is not None:
+            words = ["-m", module.name.removesuffix(".__main__")]
+        elif script is not None:
+            words = [script]
+        else:
+            raise UsageError("hydra/sweeper=optuna: start the program as a script, or with -m")
+        flags = ArgumentParser(add_help=False, allow_abbrev=False)
+        flags.add_argument("--config-path", "-cp")
+        flags.add_argument("--config-name", "-cn")
+        for flag, value in vars(flags.parse_known_args(sys.argv[1:])[0]).items():
+            if value is not None:
+                words += [f"--{flag.replace('_', '-')}", value]
+        return [sys.executable, *words]
+
+    def shown(self, config: DictConfig) -> str:
+        """The same words as a user types them."""
+        words = ["python"]
+        for word in self.start(config)[1:]:
+            words.append(os.path.relpath(word) if Path(word).is_absolute() else word)
+        return shlex.join(words)
+
+    def judged(
+        self, config: DictConfig, settings: Mapping[str, Any]
+    ) -> tuple[SweepConfig, list[str]]:
+        """The sweep's own settings, with the names of its objectives, and a direction for each.
+
+        `settings` is the node `hydra.sweeper`.
+        """
+        directions = named_directions(settings["direction"] or "minimize")
+        judged = ProgramSweep(**{one.name: settings[one.name] for one in fields(SweepSettings)})
+        names = judged.objectives()
+        if not names and len(directions) == 1:
+            names = ["value"]
+        elif not names:
+            names = [f"value {number}" for number in range(len(directions))]
+        judged.objective = names
+        judged.monitor = names[0]
+        return judged, directions_of(directions, judged)
+
+    def name(self, config: DictConfig) -> str:
+        """Name of what is tuned."""
+        return str(config.hydra.job.name)
+
+    def recipe(self, config: DictConfig, fixed: Mapping[str, str], loader: Any) -> list[str]:
+        """Values that the search space fixes; a full run has to name them."""
+        return []
+
+    def device(self, config: DictConfig) -> str:
+        """The device of its trials, where `devices` names none."""
+        return "auto"
+
+    def share(self, config: DictConfig, cores: int, device: str | None, named: Any) -> Share:
+        """The share of a trial, with `cores` cores of this machine.
+
+        Args:
+            config: that of the sweep.
+            cores: number of cores.
+            device: its device by `devices`, the only one that it may use; None: any.
+            named: the settings that the user has set or searches.
+        """
+        share = Share(environment={"OMP_NUM_THREADS": str(cores)})
+        if "OMP_NUM_THREADS" in os.environ:
+            share.environment.clear()
+        if device is not None:
+            share.environment["CUDA_VISIBLE_DEVICES"] = device.partition(":")[2]
+        return share
+
+    def second_attempt(self, noted: Mapping[str, Any]) -> list[str]:
+        """Overrides with which a failed trial runs once more, by its attributes; none: it does
+        not.
+        """
+        return []
+
+    def track(self, config: DictConfig, plan: Any, document: Mapping[str, Any]) -> None:
+        """Log the results `document` of the sweep where its trials log theirs."""
+
+    @contextmanager
+    def session(self, hydra_context: Any) -> Iterator[None]:
+        """The block in which the sweep runs: a mistake is one line, and no interruption has a
+        traceback.
+        """
+        # Trials of launchers get the callbacks of this process.
+        hydra_context.callbacks.callbacks.append(EndOfTrial())
+        try:
+            yield
+        except UsageError as error:
+            print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+            raise SystemExit(_MISTAKE) from error
+        except KeyboardInterrupt as stop:
+            raise SystemExit(_INTERRUPTED) from stop
