@@ -2,6 +2,7 @@
 task.
 """
 
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,10 +27,10 @@ class TaskProgram(Program):
     per_machine = ("accelerator", "logger", "data.path")
 
     def start(self, config: DictConfig) -> list[str]:
-        return [sys.executable, "-m", "hexlit", str(config.hydra.job.name)]
+        return [sys.executable, "-m", "hexlit", str(config.hydra.job.name), *self.flags()]
 
     def shown(self, config: DictConfig) -> str:
-        return "hexlit train"
+        return shlex.join(["hexlit", "train", *self.flags()])
 
     def judged(
         self, config: DictConfig, settings: Mapping[str, Any]
@@ -87,12 +88,12 @@ class TaskProgram(Program):
     def share(self, config: DictConfig, cores: int, device: str | None, named: Any) -> Share:
         """Threads, unless the user has set them, and the device."""
         key = "accelerator.threads"
-        share = Share()
+        overrides = []
         if key not in named and not OmegaConf.select(config, key):
-            share.overrides.append(f"{key}={cores}")
+            overrides.append(f"{key}={cores}")
         if device is not None:
-            share.overrides.append(f"accelerator.device={device}")
-        return share
+            overrides.append(f"accelerator.device={device}")
+        return overrides, {}
 
     def second_attempt(self, noted: Mapping[str, Any]) -> list[str]:
         """With half the micro-batch."""
@@ -102,8 +103,7 @@ class TaskProgram(Program):
     def track(self, config: DictConfig, plan: Any, document: Mapping[str, Any]) -> None:
         from hexlit.commands.tracked_sweep import track_sweep
 
-        resumed = plan.judged.resume
-        track_sweep(config, plan.folder, document, group=plan.group, resumed=resumed)
+        track_sweep(config, plan, document)
 
     @contextmanager
     def session(self, hydra_context: Any) -> Iterator[None]:

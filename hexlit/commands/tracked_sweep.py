@@ -3,7 +3,6 @@ results.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -12,20 +11,19 @@ from hexlit.tracking.config import WandbConfig
 from hexlit.tracking.opening import open_run
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files, TrackedRun
+from hexlit.tuning.plan import Plan
 
 TRIAL = "sweep/trial"
 COLUMNS = ("number", "state", "rank", "value", "seconds", "epochs", "failure")
 FILES = ("overall_results.json", "leaderboard.csv", "best.yaml")
 
 
-def track_sweep(
-    config: DictConfig, folder: Path, document: Mapping[str, Any], *, group: str, resumed: bool
-) -> None:
-    """Log the results `document` of the sweep in `folder`; log nothing where its trials log
-    nothing.
+def track_sweep(config: DictConfig, plan: Plan, document: Mapping[str, Any]) -> None:
+    """Log the results `document` of the sweep of `plan`; log nothing where its trials log nothing.
 
-    `group` is that of the trials, where no setting names another.
+    Its group is that of the trials, where no setting names another.
     """
+    folder, group, resumed = plan.folder, plan.group, plan.judged.resume
     node = OmegaConf.select(config, "logger.wandb")
     settings = None if node is None else OmegaConf.to_object(node)
     if not isinstance(settings, WandbConfig):

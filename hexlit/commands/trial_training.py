@@ -134,18 +134,16 @@ def refuse_unknown(
     be a figure of `summary.json`, unless it is named like a loss.
     """
     ticket = trial.ticket
-    losses = ("train", "val")
-    expected = {name: "sweep.objective" for name in ticket.objectives if _prefix(name) in losses}
+    expected = {}
+    for name in ticket.objectives:
+        if name.startswith(("train.", "val.")):
+            expected[name] = "sweep.objective"
     if trial.may_prune:
         expected.setdefault(ticket.monitor, "sweep.monitor")
     for name, key in expected.items():
-        if name not in metrics and _prefix(name) not in rare:
+        if name not in metrics and name.partition(".")[0] not in rare:
             there = ", ".join(sorted(metrics))
             raise UsageError(f"{key}={name}: no epoch logs such a metric; there are {there}")
-
-
-def _prefix(name: str) -> str:
-    return name.partition(".")[0]
 
 
 class WandbNotes(L.Callback):

@@ -107,7 +107,7 @@ def best_command(document: Mapping[str, Any]) -> str:
     program.
     """
     program = document["program"]
-    if program == "hexlit train":
+    if program.startswith("hexlit train"):
         return shlex.join(["hexlit", "train", f"+best={document['folder']}"])
     numbers = [trial["number"] for trial in document["trials"]]
     best = document["trials"][numbers.index(document["best"])]

@@ -60,7 +60,7 @@ class Attempts:
         self._stop = stop
         self._make_launcher = make_launcher
         self._config = config
-        self._start = [*plan.program.start(config), *plan.flags]
+        self._start = plan.program.start(config)
         self._lock = threading.Lock()
         self._running: dict[int, Attempt] = {}
         self._peaks: dict[str, int] = {}
@@ -174,8 +174,8 @@ class Attempts:
         cores = max(1, usable_cores() // plan.settings.n_jobs)
         device = None if plan.judged.devices is None else attempt.device
         share = plan.program.share(self._config, cores, device, plan.named)
-        attempt.overrides = [*attempt.overrides, *share.overrides]
-        attempt.environment = share.environment
+        overrides, attempt.environment = share
+        attempt.overrides = [*attempt.overrides, *overrides]
 
     def _ticket(self, trial: Trial) -> TrialTicket:
         plan = self._plan

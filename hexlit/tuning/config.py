@@ -124,20 +124,14 @@ class ProgramSweep(SweepConfig, section="hydra.sweeper"):
     """The sweep of a program without a section `sweep`."""
 
 
-def named_directions(direction: Any) -> list[str]:
-    """The directions in `hydra.sweeper.direction`, one or several."""
+def directions_of(direction: Any, judged: SweepConfig) -> list[str]:
+    """`minimize` or `maximize` for each objective."""
     given = [direction]
     if isinstance(direction, Sequence) and not isinstance(direction, str):
         given = list(direction)
     names = [getattr(entry, "name", entry) for entry in given]
     for name in names:
         check_word("hydra.sweeper.direction", name, DIRECTIONS)
-    return names
-
-
-def directions_of(direction: Any, judged: SweepConfig) -> list[str]:
-    """`minimize` or `maximize` for each objective."""
-    names = named_directions(direction)
     objectives = judged.objectives()
     if len(names) != len(objectives):
         raise UsageError(

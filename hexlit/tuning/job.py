@@ -3,7 +3,6 @@
 import functools
 import logging
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from hydra.core.utils import JobStatus
@@ -35,19 +34,15 @@ class ProgramTrial(RunningTrial):
         Raises:
             UsageError: `result` is none.
         """
-        if not self.pruned:
-            self._ended.append(numbers_of(result, self.ticket.objectives))
+        values = list(result) if isinstance(result, list | tuple) else [result]
+        count = len(self.ticket.objectives)
+        fit = len(values) == count and all(isinstance(one, SupportsFloat) for one in values)
+        if not fit and not self.pruned:
+            rule = "must be a number" if count == 1 else f"must be {count} numbers, one a direction"
+            raise UsageError(f"the returned value {str(result)[:80]}: {rule}")
+        if fit:
+            self._ended.append([float(one) for one in values])
         self.tell()
-
-
-def numbers_of(result: Any, objectives: Sequence[str]) -> list[float]:
-    """The returned `result` as one number for each objective; raises `UsageError`."""
-    values = list(result) if isinstance(result, list | tuple) else [result]
-    if len(values) != len(objectives) or not all(isinstance(one, SupportsFloat) for one in values):
-        count = len(objectives)
-        rule = "must be a number" if count == 1 else f"must be {count} numbers, one a direction"
-        raise UsageError(f"the returned value {str(result)[:80]}: {rule}")
-    return [float(one) for one in values]
 
 
 def report(value: float, step: int) -> None:
@@ -70,13 +65,13 @@ def report(value: float, step: int) -> None:
 
 def trial_of_process() -> ProgramTrial | None:
     """The trial that this process works on; None outside of a sweep."""
-    return _trial_of(os.environ.get(VARIABLE))
+    return _trial_of(os.environ.get(VARIABLE, ""))
 
 
 @functools.lru_cache(maxsize=1)
-def _trial_of(ticket: str | None) -> ProgramTrial | None:
-    read = ticket_of({VARIABLE: ticket or ""})
-    return None if read is None else ProgramTrial(read)
+def _trial_of(text: str) -> ProgramTrial | None:
+    ticket = ticket_of({VARIABLE: text})
+    return None if ticket is None else ProgramTrial(ticket)
 
 
 class EndOfTrial(Callback):
@@ -88,7 +83,7 @@ class EndOfTrial(Callback):
     def on_job_end(self, config: DictConfig, job_return: "JobReturn", **kwargs: Any) -> None:
         """Called when the function has returned, or raised an exception."""
         # Launchers have set the variable for the function alone.
-        given = config.hydra.job.env_set.get(VARIABLE)
+        given = config.hydra.job.env_set.get(VARIABLE, "")
         trial = _trial_of(os.environ.get(VARIABLE, given))
         if trial is None or any(os.environ.get(name, "0") != "0" for name in _RANKS):
             return

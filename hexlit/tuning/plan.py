@@ -67,8 +67,6 @@ class Plan:
     """The settings that the user has set for all trials, or searches."""
     hydra_overrides: list[str]
     """Hydra's settings for the trials."""
-    flags: list[str]
-    """Flags of the command line for the trials."""
     command: list[str]
     """Identity of the sweep: two commands with the same list are the same sweep."""
     shown: str
@@ -153,7 +151,6 @@ def make_plan(
     command = _without([*arguments, *hydra_overrides], (*joining, *session, "hydra.sweep.dir"))
     folder, name = find_folder(config, sweeper, judged, hydra_overrides, command)
     sweeper.storage = absolute(sweeper.storage)
-    seed = config.get("seed")
     return Plan(
         program=program,
         folder=folder,
@@ -166,11 +163,10 @@ def make_plan(
         recipe=program.recipe(config, fixed, loader),
         named=[*fixed, *space],
         hydra_overrides=[*_without(hydra_overrides, _PARENT_SETTINGS), *program.hydra_overrides],
-        flags=_flags(config),
         command=command,
         shown=program.shown(config),
         name=program.name(config),
-        seed=seed if isinstance(seed, int) else None,
+        seed=config.get("seed"),
         sweep_id=str(read_json(folder / SWEEP_FILE).get("id") or secrets.token_hex(4)),
     )
 
@@ -191,19 +187,6 @@ def sweep_facts(
         facts[name] = node and str(node["_target_"]).rpartition(".")[2]
     facts |= {"directions": settings.direction, "overrides": [*plan.recipe, *plan.overrides]}
     return facts | {"started": started, "finished": finished, "seconds": seconds}
-
-
-def _flags(config: DictConfig) -> list[str]:
-    """The command line's flags that a trial needs too."""
-    folders = [
-        source.path
-        for source in config.hydra.runtime.config_sources
-        if source.provider == "command-line"
-    ]
-    flags = []
-    for folder in folders:
-        flags += ["--config-dir", str(folder)]
-    return flags
 
 
 def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:

@@ -9,7 +9,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +23,6 @@ from hexlit.tuning.config import (
     SweepConfig,
     SweepSettings,
     directions_of,
-    named_directions,
 )
 from hexlit.tuning.job import EndOfTrial
 
@@ -33,12 +32,8 @@ _INTERRUPTED = 130
 """Exit codes."""
 
 
-@dataclass
-class Share:
-    """A trial's share of the machine: overrides, and variables of its environment."""
-
-    overrides: list[str] = field(default_factory=list)
-    environment: dict[str, str] = field(default_factory=dict)
+Share = tuple[list[str], dict[str, str]]
+"""A trial's share of the machine: overrides, and variables of its environment."""
 
 
 class Program:
@@ -66,23 +61,25 @@ class Program:
         if module is not None:
             words = ["-m", module.name.removesuffix(".__main__")]
         elif script is not None:
-            words = [script]
+            words = [os.path.relpath(script)]
         else:
             raise UsageError("hydra/sweeper=optuna: start the program as a script, or with -m")
-        flags = ArgumentParser(add_help=False, allow_abbrev=False)
-        flags.add_argument("--config-path", "-cp")
-        flags.add_argument("--config-name", "-cn")
-        for flag, value in vars(flags.parse_known_args(sys.argv[1:])[0]).items():
+        return [sys.executable, *words, *self.flags()]
+
+    def flags(self) -> list[str]:
+        """The flags of this process that its trials need: those that say where settings are."""
+        parser = ArgumentParser(add_help=False, allow_abbrev=False)
+        for names in ("--config-dir -cd", "--config-path -cp", "--config-name -cn"):
+            parser.add_argument(*names.split())
+        words = []
+        for name, value in vars(parser.parse_known_args(sys.argv[1:])[0]).items():
             if value is not None:
-                words += [f"--{flag.replace('_', '-')}", value]
-        return [sys.executable, *words]
+                words += [f"--{name.replace('_', '-')}", value]
+        return words
 
     def shown(self, config: DictConfig) -> str:
         """The same words as a user types them."""
-        words = ["python"]
-        for word in self.start(config)[1:]:
-            words.append(os.path.relpath(word) if Path(word).is_absolute() else word)
-        return shlex.join(words)
+        return shlex.join(["python", *self.start(config)[1:]])
 
     def judged(
         self, config: DictConfig, settings: Mapping[str, Any]
@@ -91,16 +88,14 @@ class Program:
 
         `settings` is the node `hydra.sweeper`.
         """
-        directions = named_directions(settings["direction"] or "minimize")
+        direction = settings["direction"] or "minimize"
+        names = ["value"]
+        if isinstance(direction, list):
+            names = [f"value {number}" for number in range(len(direction))]
         judged = ProgramSweep(**{one.name: settings[one.name] for one in fields(SweepSettings)})
-        names = judged.objectives()
-        if not names and len(directions) == 1:
-            names = ["value"]
-        elif not names:
-            names = [f"value {number}" for number in range(len(directions))]
-        judged.objective = names
-        judged.monitor = names[0]
-        return judged, directions_of(directions, judged)
+        judged.objective = judged.objectives() or names
+        judged.monitor = judged.objective[0]
+        return judged, directions_of(direction, judged)
 
     def name(self, config: DictConfig) -> str:
         """Name of what is tuned."""
@@ -123,12 +118,12 @@ class Program:
             device: its device by `devices`, the only one that it may use; None: any.
             named: the settings that the user has set or searches.
         """
-        share = Share(environment={"OMP_NUM_THREADS": str(cores)})
-        if "OMP_NUM_THREADS" in os.environ:
-            share.environment.clear()
+        environment = {}
+        if "OMP_NUM_THREADS" not in os.environ:
+            environment["OMP_NUM_THREADS"] = str(cores)
         if device is not None:
-            share.environment["CUDA_VISIBLE_DEVICES"] = device.partition(":")[2]
-        return share
+            environment["CUDA_VISIBLE_DEVICES"] = device.partition(":")[2]
+        return [], environment
 
     def second_attempt(self, noted: Mapping[str, Any]) -> list[str]:
         """Overrides with which a failed trial runs once more, by its attributes; none: it does

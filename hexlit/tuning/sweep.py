@@ -318,8 +318,7 @@ def again(plan: Plan, config: DictConfig) -> str:
     )
     kept = [str(override) for override in asked if not str(override).startswith(of_this_session)]
     place = f"hydra.sweep.dir={os.path.relpath(plan.folder)}"
-    words = shlex.join([*plan.flags, *kept, place, f"{section}.resume=true"])
-    return f"{plan.shown} --multirun {words}"
+    return f"{plan.shown} --multirun {shlex.join([*kept, place, f'{section}.resume=true'])}"
 
 
 def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:
