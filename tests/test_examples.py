@@ -1,13 +1,19 @@
 """The examples run, and the one file that has it all stays one that can be read in one sitting."""
 
+import csv
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
 
-ONE_FILE = Path(__file__).resolve().parents[1] / "examples" / "selfplay_in_one_file.py"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+ONE_FILE = EXAMPLES / "selfplay_in_one_file.py"
+ANY_PROGRAM = EXAMPLES / "any_hydra_program" / "train.py"
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +43,22 @@ def test_it_learns_to_play_perfectly_on_3x3(example: ModuleType) -> None:
     openings, kept = example.main(["--size", "3", "--epochs", "15"])
     assert openings == 1.0
     assert kept >= 0.97
+
+
+def test_any_hydra_program_is_swept_and_resumed(tmp_path: Path) -> None:
+    def sweep(*overrides: str) -> None:
+        fixed = ["--multirun", "hydra.sweep.dir=sweep", "hydra.sweeper.n_jobs=4", "epochs=2"]
+        subprocess.run(
+            [sys.executable, ANY_PROGRAM, *fixed, *overrides],
+            cwd=tmp_path,
+            env={**os.environ, "HEXLIT_SLOTS": str(tmp_path / "slots")},
+            capture_output=True,
+            check=True,
+        )
+
+    sweep("hydra.sweeper.n_trials=2")
+    sweep("hydra.sweeper.n_trials=3", "hydra.sweeper.resume=true")
+    with (tmp_path / "sweep" / "leaderboard.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["rank"], row["state"]) for row in rows] == [(n, "complete") for n in "123"]
+    assert {"lr", "width", "value"} <= set(rows[0])
