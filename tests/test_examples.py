@@ -5,6 +5,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -45,20 +46,39 @@ def test_it_learns_to_play_perfectly_on_3x3(example: ModuleType) -> None:
     assert kept >= 0.97
 
 
-def test_any_hydra_program_is_swept_and_resumed(tmp_path: Path) -> None:
-    def sweep(*overrides: str) -> None:
-        fixed = ["--multirun", "hydra.sweep.dir=sweep", "hydra.sweeper.n_jobs=4", "epochs=2"]
-        subprocess.run(
-            [sys.executable, ANY_PROGRAM, *fixed, *overrides],
-            cwd=tmp_path,
-            env={**os.environ, "HEXLIT_SLOTS": str(tmp_path / "slots")},
-            capture_output=True,
-            check=True,
-        )
+def sweep_of_the_program(folder: Path, *overrides: str) -> "subprocess.Popen[bytes]":
+    fixed = ["--multirun", "hydra.sweep.dir=sweep", *overrides]
+    return subprocess.Popen(
+        [sys.executable, ANY_PROGRAM, *fixed],
+        cwd=folder,
+        env={**os.environ, "HEXLIT_SLOTS": str(folder / "slots")},
+        stdout=subprocess.DEVNULL,
+    )
 
-    sweep("hydra.sweeper.n_trials=2")
-    sweep("hydra.sweeper.n_trials=3", "hydra.sweeper.resume=true")
-    with (tmp_path / "sweep" / "leaderboard.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["rank"], row["state"]) for row in rows] == [(n, "complete") for n in "123"]
+
+def leaderboard(folder: Path) -> list[dict[str, str]]:
+    with (folder / "sweep" / "leaderboard.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_any_hydra_program_is_swept(tmp_path: Path) -> None:
+    process = sweep_of_the_program(tmp_path, "hydra.sweeper.n_trials=2", "epochs=1")
+    assert process.wait(300) == 0
+    rows = leaderboard(tmp_path)
+    assert [(row["rank"], row["state"]) for row in rows] == [("1", "complete"), ("2", "complete")]
     assert {"lr", "width", "value"} <= set(rows[0])
+
+
+@pytest.mark.slow
+def test_any_hydra_program_is_killed_and_resumed(tmp_path: Path) -> None:
+    process = sweep_of_the_program(tmp_path, "hydra.sweeper.n_trials=8")
+    while not (tmp_path / "sweep" / "trial-002").exists():
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    resumed = ("hydra.sweeper.n_trials=8", "hydra.sweeper.resume=true")
+    assert sweep_of_the_program(tmp_path, *resumed).wait(600) == 0
+    states = [row["state"] for row in leaderboard(tmp_path)]
+    assert "interrupted" in states
+    assert states.count("complete") + states.count("pruned") == 8
