@@ -40,16 +40,12 @@ class TaskProgram(Program):
         Without objectives it is the run's `trainer.monitor`, which has its direction from
         `trainer.monitor_mode`.
         """
-        judged = checked(config).sweep
-        monitor = OmegaConf.select(config, "trainer.monitor")
-        objectives = judged.objectives() or [monitor]
-        if objectives == [None]:
-            raise UsageError(
-                "sweep.objective=null: name a metric of metrics.csv; the run has no trainer.monitor"
-            )
+        judged: SweepConfig = checked(config).sweep
+        trainer = config.trainer
+        objectives = judged.objectives() or [trainer.monitor]
         direction = settings["direction"]
-        if direction is None and objectives == [monitor]:
-            direction = DIRECTION_OF_MODE.get(str(OmegaConf.select(config, "trainer.monitor_mode")))
+        if direction is None and objectives == [trainer.monitor]:
+            direction = DIRECTION_OF_MODE[trainer.monitor_mode]
         filled = replace(judged, objective=objectives, monitor=judged.monitor or objectives[0])
         return filled, directions_of(direction, filled)
 
@@ -83,14 +79,13 @@ class TaskProgram(Program):
         ]
 
     def device(self, config: DictConfig) -> str:
-        return str(OmegaConf.select(config, "accelerator.device") or "auto")
+        return str(config.accelerator.device)
 
     def share(self, config: DictConfig, cores: int, device: str | None, named: Any) -> Share:
         """Threads, unless the user has set them, and the device."""
-        key = "accelerator.threads"
         overrides = []
-        if key not in named and not OmegaConf.select(config, key):
-            overrides.append(f"{key}={cores}")
+        if "accelerator.threads" not in named and not config.accelerator.threads:
+            overrides.append(f"accelerator.threads={cores}")
         if device is not None:
             overrides.append(f"accelerator.device={device}")
         return overrides, {}

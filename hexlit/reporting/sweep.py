@@ -109,8 +109,7 @@ def best_command(document: Mapping[str, Any]) -> str:
     program = document["program"]
     if program.startswith("hexlit train"):
         return shlex.join(["hexlit", "train", f"+best={document['folder']}"])
-    numbers = [trial["number"] for trial in document["trials"]]
-    best = document["trials"][numbers.index(document["best"])]
+    best = document["trials"][0]  # by rank
     return f"{program} {shlex.join(best['overrides'])}"
 
 

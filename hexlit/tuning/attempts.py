@@ -23,7 +23,7 @@ from hexlit.tuning.processes import GIB, Attempt, Launches, NoProcessError, Tria
 from hexlit.tuning.shared_trials import record_of, storage_id
 from hexlit.tuning.slots import Slots
 from hexlit.tuning.storage import StorageGoneError
-from hexlit.tuning.trial import TrialTicket, named
+from hexlit.tuning.trial import TrialTicket, reason_of
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class Attempts:
             attempt.interrupt()  # the sweep ends, and reports why
         except Exception as error:  # a full disk: no harm to the other trials
             log.exception("trial %d", trial.number)
-            attempt.failure = named(error)
+            attempt.failure = reason_of(error)
         with self._lock:
             self._running.pop(trial.number, None)
             self._peaks |= {
@@ -193,13 +193,10 @@ class Attempts:
         )
 
     def _launch_all(self, where: str, most: int) -> None:
-        limits = ("memory_budget", "device_memory_budget", "trial_timeout")
-        if any(getattr(self._plan.judged, name) is not None for name in limits):
-            log.warning(
-                "%s: %s are not kept there",
-                where,
-                ", ".join(f"{self._plan.judged.section}.{name}" for name in limits),
-            )
+        judged = self._plan.judged
+        limits = (judged.memory_budget, judged.device_memory_budget, judged.trial_timeout)
+        if limits != (None, None, None):
+            log.warning("%s: the limits of %s are not kept there", where, judged.section)
         self._launches = Launches(self._make_launcher, self._stop, most)
 
     def _take_slot(self, attempt: Attempt) -> None:

@@ -31,8 +31,8 @@ class SweepSettings(Settings):
     its own; `hydra.sweeper.n_trials` counts the trials of all processes.
     """
     devices: list[str] | None = None
-    """Devices to spread the trials over, such as [cuda:0,cuda:1]; each trial sees its own alone.
-    Null: all trials see all devices.
+    """Devices to spread the trials over, such as [cuda:0,cuda:1]. Null: the one of `accelerator`;
+    trials of programs without this section see all devices.
     """
     slots: int | None = number(None, "[1, inf)")
     """Most trials that share a device, counted over all sweeps of this machine. Null:
@@ -104,10 +104,6 @@ class SweepConfig(SweepSettings, section="sweep"):
     seeds: int = number(1, "[1, inf)")
     """Trainings per trial, with the seeds `seed`, `seed` + 1, ... Their mean is reported and is the
     trial's value.
-    """
-    devices: list[str] | None = None
-    """Devices to spread the trials over, such as [cuda:0,cuda:1]. Null: the one of
-    `accelerator`.
     """
 
     def __post_init__(self) -> None:

@@ -34,15 +34,15 @@ class ProgramTrial(RunningTrial):
         Raises:
             UsageError: `result` is none.
         """
+        if self.pruned:
+            return self.tell()
         values = list(result) if isinstance(result, list | tuple) else [result]
         count = len(self.ticket.objectives)
-        fit = len(values) == count and all(isinstance(one, SupportsFloat) for one in values)
-        if not fit and not self.pruned:
+        if len(values) != count or not all(isinstance(one, SupportsFloat) for one in values):
             rule = "must be a number" if count == 1 else f"must be {count} numbers, one a direction"
             raise UsageError(f"the returned value {str(result)[:80]}: {rule}")
-        if fit:
-            self._ended.append([float(one) for one in values])
-        self.tell()
+        self._ended.append([float(one) for one in values])
+        return self.tell()
 
 
 def report(value: float, step: int) -> None:

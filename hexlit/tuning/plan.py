@@ -36,7 +36,10 @@ _PARENT_SETTINGS = (
 there).
 """
 _JOINING_SETTINGS = ("resume", "join", "storage_timeout")
-_SESSION_SETTINGS = ("storage", "n_trials", "n_jobs", "timeout", "max_failure_rate")
+_SESSION_SETTINGS = (
+    *("hydra.sweeper.storage", "hydra.sweeper.n_trials", "hydra.sweeper.n_jobs"),
+    *("hydra.sweeper.timeout", "hydra.sweeper.max_failure_rate", "hydra.sweep.dir"),
+)
 """Settings that may differ between the command that continues a sweep and the one that began it;
 the former are those of its section.
 """
@@ -147,14 +150,14 @@ def make_plan(
     hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
     refuse_password(sweeper.storage or "")
     joining = tuple(f"{judged.section}.{name}" for name in _JOINING_SETTINGS)
-    session = tuple(f"hydra.sweeper.{name}" for name in _SESSION_SETTINGS)
-    command = _without([*arguments, *hydra_overrides], (*joining, *session, "hydra.sweep.dir"))
-    folder, name = find_folder(config, sweeper, judged, hydra_overrides, command)
+    command = _without([*arguments, *hydra_overrides], (*joining, *_SESSION_SETTINGS))
+    folder, study_name = find_folder(config, sweeper, judged, hydra_overrides, command)
+    name = program.name(config)
     sweeper.storage = absolute(sweeper.storage)
     return Plan(
         program=program,
         folder=folder,
-        study_name=name or f"{program.name(config)}-{folder.name}",
+        study_name=study_name or f"{name}-{folder.name}",
         judged=judged,
         settings=sweeper,
         pruner=pruner,
@@ -165,7 +168,7 @@ def make_plan(
         hydra_overrides=[*_without(hydra_overrides, _PARENT_SETTINGS), *program.hydra_overrides],
         command=command,
         shown=program.shown(config),
-        name=program.name(config),
+        name=name,
         seed=config.get("seed"),
         sweep_id=str(read_json(folder / SWEEP_FILE).get("id") or secrets.token_hex(4)),
     )

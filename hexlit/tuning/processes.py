@@ -28,7 +28,7 @@ from hexlit.cluster.lifeline import Child, last_line
 from hexlit.files import remove_temporary
 from hexlit.tuning.config import SweepSettings
 from hexlit.tuning.space import quoted
-from hexlit.tuning.trial import VARIABLE, TrialTicket, named
+from hexlit.tuning.trial import VARIABLE, TrialTicket, reason_of
 
 log = logging.getLogger(__name__)
 
@@ -195,8 +195,7 @@ def exceeded(limits: SweepSettings, seconds: float, taken: Mapping[str, int]) ->
     exceeded.
     """
     if limits.trial_timeout is not None and seconds > limits.trial_timeout:
-        setting = f"{limits.section}.trial_timeout={limits.trial_timeout:g}"
-        return f"over its time: {seconds:.0f} s of {setting}"
+        return f"over its time: {seconds:.0f} s of {limits.section}.trial_timeout={limits.trial_timeout:g}"
     for name, key in (("host", "memory_budget"), ("device", "device_memory_budget")):
         limit = getattr(limits, key)
         gib = taken.get(name, 0) / GIB
@@ -261,7 +260,7 @@ class Launches:
         try:
             [result] = self._make().launch([overrides], initial_job_idx=attempt.ticket.number)
             attempt.failure = (
-                None if result.status == JobStatus.COMPLETED else named(result._return_value)
+                None if result.status == JobStatus.COMPLETED else reason_of(result._return_value)
             )
         except (Exception, SystemExit) as error:  # a job that exits or is killed ends its launcher
             ended = (
@@ -270,7 +269,7 @@ class Launches:
                 else None
             )
             attempt.failure = (
-                f"job {ended[1]} of Slurm ended as {ended[2]}" if ended else named(error)
+                f"job {ended[1]} of Slurm ended as {ended[2]}" if ended else reason_of(error)
             )
         finally:
             clean(attempt.folder)

@@ -27,11 +27,6 @@ from hexlit.tuning.config import (
 from hexlit.tuning.job import EndOfTrial
 
 _CALLBACK = f"{EndOfTrial.__module__}.{EndOfTrial.__name__}"
-_MISTAKE = 2
-_INTERRUPTED = 130
-"""Exit codes."""
-
-
 Share = tuple[list[str], dict[str, str]]
 """A trial's share of the machine: overrides, and variables of its environment."""
 
@@ -50,20 +45,12 @@ class Program:
     per_machine: ClassVar[tuple[str, ...]] = ()
 
     def start(self, config: DictConfig) -> list[str]:
-        """The words that start it, without overrides: the interpreter, and the script or module.
-
-        Raises:
-            UsageError: this process has neither.
-        """
+        """The words that start it, without overrides: the interpreter, and the script or module."""
         main = sys.modules["__main__"]
-        module = getattr(main, "__spec__", None)
-        script = getattr(main, "__file__", None)
-        if module is not None:
-            words = ["-m", module.name.removesuffix(".__main__")]
-        elif script is not None:
-            words = [os.path.relpath(script)]
+        if main.__spec__ is not None:
+            words = ["-m", main.__spec__.name.removesuffix(".__main__")]
         else:
-            raise UsageError("hydra/sweeper=optuna: start the program as a script, or with -m")
+            words = [os.path.relpath(str(main.__file__))]
         return [sys.executable, *words, *self.flags()]
 
     def flags(self) -> list[str]:
@@ -71,11 +58,9 @@ class Program:
         parser = ArgumentParser(add_help=False, allow_abbrev=False)
         for names in ("--config-dir -cd", "--config-path -cp", "--config-name -cn"):
             parser.add_argument(*names.split())
-        words = []
-        for name, value in vars(parser.parse_known_args(sys.argv[1:])[0]).items():
-            if value is not None:
-                words += [f"--{name.replace('_', '-')}", value]
-        return words
+        given, _ = parser.parse_known_args(sys.argv[1:])
+        values = {name: value for name, value in vars(given).items() if value is not None}
+        return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
 
     def shown(self, config: DictConfig) -> str:
         """The same words as a user types them."""
@@ -136,8 +121,8 @@ class Program:
 
     @contextmanager
     def session(self, hydra_context: Any) -> Iterator[None]:
-        """The block in which the sweep runs: a mistake is one line, and no interruption has a
-        traceback.
+        """The block in which the sweep runs: a mistake is one line and exit code 2, an interruption
+        130.
         """
         # Trials of launchers get the callbacks of this process.
         hydra_context.callbacks.callbacks.append(EndOfTrial())
@@ -145,6 +130,6 @@ class Program:
             yield
         except UsageError as error:
             print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
-            raise SystemExit(_MISTAKE) from error
+            raise SystemExit(2) from error
         except KeyboardInterrupt as stop:
-            raise SystemExit(_INTERRUPTED) from stop
+            raise SystemExit(130) from stop

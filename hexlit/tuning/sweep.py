@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -37,6 +36,7 @@ from hexlit.tuning.storage import Retry, StorageGoneError
 from hexlit.tuning.study import create_study
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
 from hexlit.tuning.trial import first_line
+from hexlit.tuning.trials import folder_name
 
 log = logging.getLogger(__name__)
 
@@ -155,10 +155,7 @@ class SweepSession:
     def _interrupt_abandoned(self) -> None:
         abandoned = shared_trials.interrupt_abandoned(self._study)
         for trial in abandoned:
-            clean(
-                self._plan.folder
-                / Path(trial.user_attrs.get("folder", f"trial-{trial.number:03d}")).name
-            )
+            clean(self._plan.folder / folder_name(trial))
         if abandoned:
             log.info(
                 "interrupted, and repeated now: trial %s",
@@ -328,12 +325,7 @@ def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:
             f"{name} {value:.4g}" for name, value in zip(objectives, trial.values, strict=True)
         )
     elif trial.state == TrialState.PRUNED:
-        epochs = trial.user_attrs.get("epochs")
-        outcome_text = "pruned"
-        if epochs is not None:
-            outcome_text += f" after {epochs} epochs"
-        elif trial.last_step is not None:
-            outcome_text += f" at step {trial.last_step}"
+        outcome_text = f"pruned after {len(trial.intermediate_values)} reports"
     else:
         outcome_text = (
             "interrupted"

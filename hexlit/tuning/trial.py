@@ -207,11 +207,9 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or ["no message"])[0]
 
 
-def named(error: BaseException) -> str:
-    """The type of `error`, and the first line of its message."""
-    return f"{type(error).__name__}: {first_line(error)}"
-
-
 def reason_of(error: BaseException) -> str:
-    """Why a trial failed with `error`, in one line; a mistake of the user needs no type."""
-    return first_line(error) if isinstance(error, UsageError) else named(error)
+    """The type of `error`, and the first line of its message; a mistake of the user needs no
+    type.
+    """
+    reason = first_line(error)
+    return reason if isinstance(error, UsageError) else f"{type(error).__name__}: {reason}"

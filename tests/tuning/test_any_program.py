@@ -172,7 +172,7 @@ def test_an_interrupted_sweep_prints_the_program_that_continues_it(place: Path) 
         text=True,
     )
     until((place / "sweep" / "trial-000" / "console.log").exists)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
     _, printed = process.communicate(timeout=60)
     assert process.returncode == 130
     again = "hydra/sweeper=optuna hydra.sweep.dir=sweep hydra.sweeper.resume=true"
@@ -207,7 +207,7 @@ def test_a_module_with_flags_and_several_values(place: Path) -> None:
     assert [trial.state for trial in results.trials] == ["complete"] * 2
     console = (place / "sweep" / "trial-000" / "console.log").read_text()
     assert console == "ended with 1 other\n"
-    assert results.facts.program == "python -m theirs.program --config-name other"
+    assert results.facts.program == "python -m theirs.program --config-name=other"
 
 
 def test_without_processes_its_trials_run_in_that_of_the_sweep(place: Path) -> None:
