@@ -26,10 +26,10 @@ class TaskProgram(Program):
     hydra_overrides = ()  # a trial reports its end itself
     per_machine = ("accelerator", "logger", "data.path")
 
-    def start(self, config: DictConfig) -> list[str]:
-        return [sys.executable, "-m", "hexlit", str(config.hydra.job.name), *self.flags()]
+    def start(self) -> list[str]:
+        return [sys.executable, "-m", "hexlit", "train", *self.flags()]
 
-    def shown(self, config: DictConfig) -> str:
+    def shown(self) -> str:
         return shlex.join(["hexlit", "train", *self.flags()])
 
     def judged(

@@ -60,7 +60,7 @@ class Attempts:
         self._stop = stop
         self._make_launcher = make_launcher
         self._config = config
-        self._start = plan.program.start(config)
+        self._start = plan.program.start()
         self._lock = threading.Lock()
         self._running: dict[int, Attempt] = {}
         self._peaks: dict[str, int] = {}

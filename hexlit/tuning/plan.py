@@ -167,7 +167,7 @@ def make_plan(
         named=[*fixed, *space],
         hydra_overrides=[*_without(hydra_overrides, _PARENT_SETTINGS), *program.hydra_overrides],
         command=command,
-        shown=program.shown(config),
+        shown=program.shown(),
         name=name,
         seed=config.get("seed"),
         sweep_id=str(read_json(folder / SWEEP_FILE).get("id") or secrets.token_hex(4)),

@@ -11,7 +11,6 @@ from omegaconf import OmegaConf
 
 from hexlit.cluster.lifeline import end_with_parent
 from hexlit.tuning import sweeper
-from hexlit.tuning.program import Program
 
 
 def register_groups() -> None:
@@ -25,5 +24,5 @@ def register_groups() -> None:
 
 
 end_with_parent()
-sweeper.register(Program())
+sweeper.registered()
 register_groups()

@@ -44,7 +44,7 @@ class Program:
     hydra_overrides: ClassVar[Sequence[str]] = (f"++hydra.callbacks.hexlit._target_={_CALLBACK}",)
     per_machine: ClassVar[tuple[str, ...]] = ()
 
-    def start(self, config: DictConfig) -> list[str]:
+    def start(self) -> list[str]:
         """The words that start it, without overrides: the interpreter, and the script or module."""
         main = sys.modules["__main__"]
         if main.__spec__ is not None:
@@ -62,9 +62,9 @@ class Program:
         values = {name: value for name, value in vars(given).items() if value is not None}
         return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
 
-    def shown(self, config: DictConfig) -> str:
+    def shown(self) -> str:
         """The same words as a user types them."""
-        return shlex.join(["python", *self.start(config)[1:]])
+        return shlex.join(["python", *self.start()[1:]])
 
     def judged(
         self, config: DictConfig, settings: Mapping[str, Any]
@@ -103,7 +103,7 @@ class Program:
             device: its device by `devices`, the only one that it may use; None: any.
             named: the settings that the user has set or searches.
         """
-        environment = {}
+        environment = {"HYDRA_FULL_ERROR": "1"}  # Hydra's last line is the error then
         if "OMP_NUM_THREADS" not in os.environ:
             environment["OMP_NUM_THREADS"] = str(cores)
         if device is not None:

@@ -104,7 +104,7 @@ class PruningCallback(Pruning):
     def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Refuse a metric that was never logged."""
         if self._trial is not None and self.epochs and self._monitor not in self.metrics:
-            logged = ", ".join(sorted(self.metrics)) or "nothing"
+            logged = ", ".join(sorted(self.metrics))
             raise UsageError(
                 f"PruningCallback(monitor={self._monitor!r}): no such metric; logged is {logged}"
             )

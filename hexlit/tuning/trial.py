@@ -192,13 +192,11 @@ def running_trial(
             trial.retry.ended.set()  # the trial must end now
         reason = reason_of(error)
         micro_batch = micro_batch_of(error) if isinstance(error, Exception) else None
-        facts = (
-            {}
-            if micro_batch is None
-            else {"failure": f"out of memory: {reason}", "micro_batch": micro_batch}
-        )
+        facts: dict[str, Any] = {"failure": reason}
+        if micro_batch is not None:
+            facts = {"failure": f"out of memory: {reason}", "micro_batch": micro_batch}
         with contextlib.suppress(StorageGoneError):
-            trial.note(**{"failure": reason, **facts})
+            trial.note(**facts)
         raise
 
 

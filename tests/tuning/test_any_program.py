@@ -225,6 +225,13 @@ def test_its_settings_of_the_sweep_stay_out_of_its_configuration(place: Path) ->
     assert str(trial.failure).endswith("s of hydra.sweeper.trial_timeout=0.5")
 
 
+def test_a_trial_that_does_not_compose_fails_with_the_override(place: Path) -> None:
+    several = ["missing=choice(1,2)", "hydra.sweeper.n_trials=1"]
+    run(place, "--multirun", "hydra/sweeper=optuna", "hydra.sweep.dir=sweep", *several)
+    [trial] = read_results(place / "sweep").trials
+    assert str(trial.failure).startswith("exit code 1: To append to your config use +missing=")
+
+
 class Trial:
     """Of a study that prunes at the second report."""
 
