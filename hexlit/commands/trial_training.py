@@ -71,9 +71,7 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     )
     summary = train_task(seeded, place, options)
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
-    if trial.may_prune and trial.ticket.monitor not in pruning.metrics:
-        rule = "is not measured in epochs; name another, or choose hydra/sweeper/pruner=none"
-        raise UsageError(f"sweep.monitor={trial.ticket.monitor}: {rule}")
+    refuse_unknown(trial, pruning.metrics or figures, rare=())  # figures: no epoch was left
     trial.note(**{name: value for name, value in summary["memory"].items() if value is not None})
     trial.end_seed(pruning.metrics | figures, pruning.epochs)
     if trial.pruned:
@@ -130,8 +128,9 @@ def refuse_unknown(
 ) -> None:
     """Refuse names that no run of the task logs, by the `metrics` of an epoch.
 
-    Metrics with a prefix of `rare` may come in a later epoch. An objective that is no metric may
-    be a figure of `summary.json`, unless it is named like a loss.
+    Metrics with a prefix of `rare` may come in a later epoch. The pruner compares metrics of epochs
+    alone. An objective that is none may be a figure of `summary.json`, unless it is named like a
+    loss.
     """
     ticket = trial.ticket
     expected = {}
