@@ -5,7 +5,6 @@ less memory.
 import contextlib
 import logging
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from hexlit.accelerate.nvml import Nvml
 from hexlit.tuning.plan import Plan
 from hexlit.tuning.processes import GIB, Attempt, Launches, NoProcessError, TrialProcess
 from hexlit.tuning.shared_trials import record_of, storage_id
-from hexlit.tuning.slots import Slots
+from hexlit.tuning.slots import Slots, device_name
 from hexlit.tuning.storage import StorageGoneError
 from hexlit.tuning.trial import TrialTicket, reason_of
 
@@ -225,29 +224,6 @@ class Attempts:
                     " or ".join(self._slots),
                     self._plan.judged.section,
                 )
-
-
-def device_name(configured: str) -> str:
-    """The one name of a device, however it is written. `auto` gives the most likely device, found
-    without torch.
-    """
-    if configured == "auto":
-        with contextlib.closing(Nvml()) as driver:
-            if not driver.reason:
-                configured = "cuda"
-            elif sys.platform == "darwin":
-                configured = "mps"
-            else:
-                configured = "cpu"
-    kind, _, number = configured.partition(":")
-    if kind != "cuda":
-        return configured
-    entries = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-    visible = [entry.strip() for entry in entries if entry.strip()]
-    index = int(number or 0)
-    if index < len(visible):
-        return f"cuda:{visible[index]}"
-    return f"cuda:{index}"
 
 
 def free_bytes_on(device: str) -> int | None:

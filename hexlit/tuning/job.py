@@ -3,17 +3,14 @@
 import functools
 import logging
 import os
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import Any, SupportsFloat
 
-from hydra.core.utils import JobStatus
+from hydra.core.utils import JobReturn, JobStatus
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from hexlit.errors import UsageError
 from hexlit.tuning.trial import VARIABLE, RunningTrial, reason_of, ticket_of
-
-if TYPE_CHECKING:
-    from hydra.core.utils import JobReturn
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +77,7 @@ class EndOfTrial(Callback):
     Hydra calls it in the processes of trials. Where several train together, the first reports.
     """
 
-    def on_job_end(self, config: DictConfig, job_return: "JobReturn", **kwargs: Any) -> None:
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:
         """Called when the function has returned, or raised an exception."""
         # Launchers have set the variable for the function alone.
         given = config.hydra.job.env_set.get(VARIABLE, "")

@@ -25,6 +25,7 @@ from hexlit.tuning.config import (
     directions_of,
 )
 from hexlit.tuning.job import EndOfTrial
+from hexlit.tuning.slots import device_name
 
 _CALLBACK = f"{EndOfTrial.__module__}.{EndOfTrial.__name__}"
 Share = tuple[list[str], dict[str, str]]
@@ -107,7 +108,7 @@ class Program:
         if "OMP_NUM_THREADS" not in os.environ:
             environment["OMP_NUM_THREADS"] = str(cores)
         if device is not None:
-            environment["CUDA_VISIBLE_DEVICES"] = device.partition(":")[2]
+            environment["CUDA_VISIBLE_DEVICES"] = device_name(device).partition(":")[2]
         return [], environment
 
     def second_attempt(self, noted: Mapping[str, Any]) -> list[str]:

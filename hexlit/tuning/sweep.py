@@ -309,11 +309,8 @@ def again(plan: Plan, config: DictConfig) -> str:
     """The shell command that continues the sweep of `plan`, which was composed as `config`."""
     asked = [*config.hydra.overrides.task, *config.hydra.overrides.hydra]
     section = plan.judged.section
-    of_this_session = (
-        *("hydra.mode=", "hydra.sweep.dir="),
-        *(f"{section}.resume=", f"{section}.join="),
-    )
-    kept = [str(override) for override in asked if not str(override).startswith(of_this_session)]
+    own = ("hydra.mode=", "hydra.sweep.dir=", f"{section}.resume=", f"{section}.join=")
+    kept = [str(override) for override in asked if not str(override).startswith(own)]
     place = f"hydra.sweep.dir={os.path.relpath(plan.folder)}"
     return f"{plan.shown} --multirun {shlex.join([*kept, place, f'{section}.resume=true'])}"
 

@@ -14,10 +14,12 @@ from typing import Any
 
 import lightning as L
 import pytest
+from omegaconf import OmegaConf
 from optuna.trial import TrialState
 
 from hexlit.errors import UsageError
 from hexlit.tuning import job, pruning, report
+from hexlit.tuning.program import Program
 from hexlit.tuning.pruning import PruningCallback
 from hexlit.tuning.results import read_results
 from hexlit.tuning.study import load_study
@@ -230,6 +232,18 @@ def test_a_trial_that_does_not_compose_fails_with_the_override(place: Path) -> N
     run(place, "--multirun", "hydra/sweeper=optuna", "hydra.sweep.dir=sweep", *several)
     [trial] = read_results(place / "sweep").trials
     assert str(trial.failure).startswith("exit code 1: To append to your config use +missing=")
+
+
+def test_a_trial_sees_its_own_device_among_those_of_its_sweep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    config = OmegaConf.create()
+    overrides, variables = Program().share(config, cores=4, device="cuda:1", named=[])
+    assert overrides == []
+    assert (variables["CUDA_VISIBLE_DEVICES"], variables["OMP_NUM_THREADS"]) == ("3", "4")
+    assert "CUDA_VISIBLE_DEVICES" not in Program().share(config, 4, None, [])[1]
 
 
 class Trial:
