@@ -49,7 +49,7 @@ ARROWS: dict[str, set[str]] = {
     },  # networks come from the commands, as evaluators or to be written
     "bench": {"tasks", "selfplay", "search", "nets", "training", "accelerate", "hex"},
     "planning": set(),  # what was measured comes as a file
-    "tuning": {"cluster", "accelerate", "reporting", "tracking"},
+    "tuning": {"cluster", "accelerate", "reporting"},
     "reporting": {"hex"},
     "arena": {"selfplay", "search", "nets", "hex"},
     "tasks": {"tuning", "reporting", "arena", "selfplay", "nets", "training", "accelerate"},

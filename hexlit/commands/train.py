@@ -19,11 +19,12 @@ from hexlit.commands.run_folder import (
     settings_writer,
 )
 from hexlit.commands.saved_overrides import trusted
+from hexlit.commands.task_sweep import TaskProgram
 from hexlit.errors import UsageError
 from hexlit.selfplay.config import boards_in_turn
 from hexlit.tasks.run_config import RunConfig
 from hexlit.training.config import RunOptions
-from hexlit.tuning import plugin
+from hexlit.tuning import sweeper
 from hexlit.tuning.space import quoted
 from hexlit.tuning.sweep_folder import read_yaml
 from hexlit.tuning.trial import ticket_of
@@ -31,7 +32,7 @@ from hexlit.tuning.trial import ticket_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-plugin.register()
+sweeper.register(TaskProgram())
 
 
 def main(argv: list[str]) -> int:

@@ -1,7 +1,7 @@
 """A trial of a sweep: one training, or one per seed, judged by the study."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from hexlit.reporting.run_files import flat
 from hexlit.tasks.run_config import RunConfig
 from hexlit.training.budget import progress
 from hexlit.training.config import RunOptions, TrainerConfig
+from hexlit.training.evaluation import EarlyStopping
 from hexlit.training.loggers import wandb_rows
 from hexlit.training.phases import ONCE
 from hexlit.tuning.config import BUDGET_STEPS
@@ -54,7 +55,7 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     seeded = replace(settings, seed=(settings.seed + number) % 2**32, resume=requeued(place))
     epochs = settings.trainer.max_epochs
     by_budget = settings.sweep.compare_at == "budget"
-    pruning = Pruning(
+    pruning = TrialPruning(
         trial,
         trial.ticket.monitor,
         first_step=trial.seeds_ended * (BUDGET_STEPS if by_budget else epochs),
@@ -70,9 +71,7 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     )
     summary = train_task(seeded, place, options)
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
-    if trial.may_prune and trial.ticket.monitor not in pruning.metrics:
-        rule = "is not measured in epochs; name another, or choose hydra/sweeper/pruner=none"
-        raise UsageError(f"sweep.monitor={trial.ticket.monitor}: {rule}")
+    refuse_unknown(trial, pruning.metrics or figures, rare=())  # figures: no epoch was left
     trial.note(**{name: value for name, value in summary["memory"].items() if value is not None})
     trial.end_seed(pruning.metrics | figures, pruning.epochs)
     if trial.pruned:
@@ -110,6 +109,40 @@ def time_left(
 def step_of_budget(trainer: L.Trainer) -> int:
     """Number of parts of its budget that a training has spent."""
     return min(BUDGET_STEPS - 1, int(BUDGET_STEPS * progress(trainer, trainer.current_epoch + 1)))
+
+
+class TrialPruning(Pruning):
+    """Prunes a trial, and ends it after its first epoch where no later one can log its metrics."""
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Report the metric of this epoch; raises `UsageError`."""
+        super().on_train_epoch_end(trainer, pl_module)
+        callbacks: Any = trainer.callbacks  # type: ignore[attr-defined]
+        [stopping] = [one for one in callbacks if isinstance(one, EarlyStopping)]
+        if self._trial is not None and not stopping.others_log:
+            refuse_unknown(self._trial, self.metrics, stopping.rare)
+
+
+def refuse_unknown(
+    trial: RunningTrial, metrics: Mapping[str, float], rare: Collection[str]
+) -> None:
+    """Refuse names that no run of the task logs, by the `metrics` of an epoch.
+
+    Metrics with a prefix of `rare` may come in a later epoch. The pruner compares metrics of epochs
+    alone. An objective that is none may be a figure of `summary.json`, unless it is named like a
+    loss.
+    """
+    ticket = trial.ticket
+    expected = {}
+    for name in ticket.objectives:
+        if name.startswith(("train.", "val.")):
+            expected[name] = "sweep.objective"
+    if trial.may_prune:
+        expected.setdefault(ticket.monitor, "sweep.monitor")
+    for name, key in expected.items():
+        if name not in metrics and name.partition(".")[0] not in rare:
+            there = ", ".join(sorted(metrics))
+            raise UsageError(f"{key}={name}: no epoch logs such a metric; there are {there}")
 
 
 class WandbNotes(L.Callback):

@@ -98,9 +98,19 @@ def next_lines(document: Mapping[str, Any]) -> list[str]:
     if report.exists():
         lines.append(f"Its report: {report}")
     if (folder / "best.yaml").exists():
-        train = shlex.join(["hexlit", "train", f"+best={folder}"])
-        lines.append(f"To train it in full: {train}")
+        lines.append(f"To train it in full: {best_command(document)}")
     return lines
+
+
+def best_command(document: Mapping[str, Any]) -> str:
+    """The shell command that trains the best trial in full, or runs it again with another
+    program.
+    """
+    program = document["program"]
+    if program.startswith("hexlit train"):
+        return shlex.join(["hexlit", "train", f"+best={document['folder']}"])
+    best = document["trials"][0]  # by rank
+    return f"{program} {shlex.join(best['overrides'])}"
 
 
 def made_by(document: Mapping[str, Any]) -> str:

@@ -262,6 +262,8 @@ class EarlyStopping(L.Callback):
         best: the metric in the best epoch; None before there is one.
         best_epoch: its number.
         restored: whether the module has the weights of an earlier epoch than its last again.
+        rare: prefixes of metrics that some epochs alone have.
+        others_log: whether callbacks of the user may log further metrics, in any epoch.
     """
 
     def __init__(
@@ -278,8 +280,8 @@ class EarlyStopping(L.Callback):
         Args:
             config: names the metric.
             best: the checkpoint of the best epoch.
-            rare: prefixes of metrics that some epochs alone have.
-            others_log: whether callbacks of the user may log further metrics, in any epoch.
+            rare: see the attributes.
+            others_log: see the attributes.
         """
         self.monitor, self._mode, self._patience = (
             config.monitor,
@@ -291,7 +293,7 @@ class EarlyStopping(L.Callback):
         self.restored = False
         self._waited = 0
         self._file = best
-        self._rare, self._others_log, self._warned = rare, others_log, False
+        self.rare, self.others_log, self._warned = rare, others_log, False
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Stop a resumed run that had already ended early."""
@@ -330,11 +332,11 @@ class EarlyStopping(L.Callback):
         message = (
             f"trainer.monitor={self.monitor}: no metric of that name; there are {', '.join(names)}"
         )
-        if self._others_log:
+        if self.others_log:
             if last or not self._warned:
                 log.warning("%s%s", message, "" if last else "; a callback might log it later")
             self._warned = True
-        elif known or last or prefix not in self._rare:
+        elif known or last or prefix not in self.rare:
             raise UsageError(message)
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:

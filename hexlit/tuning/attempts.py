@@ -5,25 +5,24 @@ less memory.
 import contextlib
 import logging
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from optuna import Study
 from optuna.trial import Trial, TrialState
 
-from hexlit.accelerate.host import free_host_bytes
+from hexlit.accelerate.host import free_host_bytes, usable_cores
 from hexlit.accelerate.nvml import Nvml
 from hexlit.tuning.plan import Plan
 from hexlit.tuning.processes import GIB, Attempt, Launches, NoProcessError, TrialProcess
 from hexlit.tuning.shared_trials import record_of, storage_id
-from hexlit.tuning.slots import Slots
+from hexlit.tuning.slots import Slots, device_name
 from hexlit.tuning.storage import StorageGoneError
-from hexlit.tuning.trial import TrialTicket, named
+from hexlit.tuning.trial import TrialTicket, reason_of
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +58,8 @@ class Attempts:
         self._study = study
         self._stop = stop
         self._make_launcher = make_launcher
-        self._command = str(config.hydra.job.name)
+        self._config = config
+        self._start = plan.program.start()
         self._lock = threading.Lock()
         self._running: dict[int, Attempt] = {}
         self._peaks: dict[str, int] = {}
@@ -67,7 +67,7 @@ class Attempts:
         launcher = str(config.hydra.runtime.choices.get("hydra/launcher", "basic"))
         self._slots: dict[str, Slots] = {}
         if launcher == "basic":
-            configured = str(OmegaConf.select(config, "accelerator.device") or "auto")
+            configured = plan.program.device(config)
             most = judged.slots or plan.settings.n_jobs
             self._slots = {
                 device: Slots(device_name(device), most)
@@ -109,38 +109,33 @@ class Attempts:
 
     def expect(self, trial: Trial, overrides: list[str]) -> Attempt:
         """Reserve memory for an attempt at `trial`, before `bring_to_end` is called."""
-        attempt = Attempt(
-            self._ticket(trial), overrides, self._plan.hydra_overrides, self._plan.flags
-        )
+        attempt = Attempt(self._ticket(trial), overrides, self._plan.hydra_overrides, self._start)
         with self._lock:
             self._running[trial.number] = attempt
         return attempt
 
     def bring_to_end(self, trial: Trial, overrides: list[str]) -> Attempt:
-        """Work on `trial`, once more with half the micro-batch where it runs out of memory; gives
-        the last attempt.
+        """Work on `trial`, once more where it runs out of memory and the program knows how to take
+        less; gives the last attempt.
         """
         attempt = self.expect(trial, overrides)
         try:
             self._attempt(trial, attempt, f"trial-{trial.number:03d}")
             known = record_of(self._study, trial)
-            micro_batch = known.user_attrs.get("micro_batch") or 1
-            if known.state == TrialState.RUNNING and micro_batch > 1 and not self._stop.is_set():
-                half = int(micro_batch) // 2
+            less = self._plan.program.second_attempt(known.user_attrs)
+            if known.state == TrialState.RUNNING and less and not self._stop.is_set():
                 log.warning(
-                    "trial %d ran out of memory; once more with accelerator.micro_batch=%d",
-                    trial.number,
-                    half,
+                    "trial %d ran out of memory; once more with %s", trial.number, " ".join(less)
                 )
                 for name, value in _RETRY_ATTRIBUTES.items():
                     trial.set_user_attr(name, value)
-                attempt = self.expect(trial, [*overrides, f"accelerator.micro_batch={half}"])
+                attempt = self.expect(trial, [*overrides, *less])
                 self._attempt(trial, attempt, f"trial-{trial.number:03d}-retry")
         except StorageGoneError:
             attempt.interrupt()  # the sweep ends, and reports why
         except Exception as error:  # a full disk: no harm to the other trials
             log.exception("trial %d", trial.number)
-            attempt.failure = named(error)
+            attempt.failure = reason_of(error)
         with self._lock:
             self._running.pop(trial.number, None)
             self._peaks |= {
@@ -155,11 +150,10 @@ class Attempts:
         attempt.folder = self._plan.folder / name
         attempt.folder.mkdir()
         trial.set_user_attr("folder", name)
-        if self._plan.judged.devices is not None:
-            attempt.overrides = [*attempt.overrides, f"accelerator.device={attempt.device}"]
+        self._give_share(attempt)
         if self._launches is None:
             try:
-                return TrialProcess(self._command, attempt).wait(self._plan.judged, self._stop)
+                return TrialProcess(attempt).wait(self._plan.judged, self._stop)
             except NoProcessError as error:
                 with self._lock:
                     if self._launches is None:
@@ -168,6 +162,19 @@ class Attempts:
                         self._launch_all("in this process", 1)
         assert self._launches is not None
         return self._launches.run(attempt)
+
+    def _give_share(self, attempt: Attempt) -> None:
+        """Give a trial of this machine its share; it is the same when no processes can be started
+        and the trials run one after another.
+        """
+        if not self._slots:
+            return  # it runs remotely
+        plan = self._plan
+        cores = max(1, usable_cores() // plan.settings.n_jobs)
+        device = None if plan.judged.devices is None else attempt.device
+        share = plan.program.share(self._config, cores, device, plan.named)
+        overrides, attempt.environment = share
+        attempt.overrides = [*attempt.overrides, *overrides]
 
     def _ticket(self, trial: Trial) -> TrialTicket:
         plan = self._plan
@@ -185,11 +192,10 @@ class Attempts:
         )
 
     def _launch_all(self, where: str, most: int) -> None:
-        limits = ("memory_budget", "device_memory_budget", "trial_timeout")
-        if any(getattr(self._plan.judged, name) is not None for name in limits):
-            log.warning(
-                "%s: %s are not kept there", where, ", ".join(f"sweep.{name}" for name in limits)
-            )
+        judged = self._plan.judged
+        limits = (judged.memory_budget, judged.device_memory_budget, judged.trial_timeout)
+        if limits != (None, None, None):
+            log.warning("%s: the limits of %s are not kept there", where, judged.section)
         self._launches = Launches(self._make_launcher, self._stop, most)
 
     def _take_slot(self, attempt: Attempt) -> None:
@@ -213,33 +219,11 @@ class Attempts:
             if not warned and time.monotonic() - began > 5:
                 warned = True
                 log.warning(
-                    "trial %d waits for a slot of %s; a larger sweep.slots lets more run at a time",
+                    "trial %d waits for a slot of %s; a larger %s.slots lets more run at a time",
                     attempt.ticket.number,
                     " or ".join(self._slots),
+                    self._plan.judged.section,
                 )
-
-
-def device_name(configured: str) -> str:
-    """The one name of a device, however it is written. `auto` gives the most likely device, found
-    without torch.
-    """
-    if configured == "auto":
-        with contextlib.closing(Nvml()) as driver:
-            if not driver.reason:
-                configured = "cuda"
-            elif sys.platform == "darwin":
-                configured = "mps"
-            else:
-                configured = "cpu"
-    kind, _, number = configured.partition(":")
-    if kind != "cuda":
-        return configured
-    entries = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-    visible = [entry.strip() for entry in entries if entry.strip()]
-    index = int(number or 0)
-    if index < len(visible):
-        return f"cuda:{visible[index]}"
-    return f"cuda:{index}"
 
 
 def free_bytes_on(device: str) -> int | None:

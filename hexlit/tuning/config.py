@@ -18,29 +18,11 @@ DIRECTION_OF_MODE = {"min": "minimize", "max": "maximize"}
 
 
 @dataclass
-class SweepConfig(Settings, section="sweep"):
-    """How trials are judged, and how much of the machine each may take."""
+class SweepSettings(Settings):
+    """How a sweep of any Hydra program runs, and how much of the machine each trial may take."""
 
     objective: Any = None
-    """Metric to optimise, or a list of several, by name in `metrics.csv`. Its value at the end of a
-    trial counts. Null: the run's `trainer.monitor`.
-    """
-    comparable: str | None = None
-    """Loss that all trials weigh alike, whatever weights they train with. It is a metric's name
-    without `train.` or `val.`, such as `comparable_loss`. It ranks the trials where the objective
-    is a total loss. Null: `loss`.
-    """
-    monitor: str | None = None
-    """Metric that the pruner compares. Null: the objective."""
-    compare_at: str = one_of(COMPARED_AT, "epochs")
-    """When the pruner compares trials. `epochs`: after equally many epochs. `budget`: after equally
-    many twentieths of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The
-    pruner's own settings count in the same steps.
-    """
-    seeds: int = number(1, "[1, inf)")
-    """Trainings per trial, with the seeds `seed`, `seed` + 1, ... Their mean is reported and is the
-    trial's value.
-    """
+    """Name of the number that the program returns, or a list of several. Null: `value`."""
     resume: bool = False
     """Whether to continue the study that the same command began."""
     join: bool = False
@@ -49,8 +31,8 @@ class SweepConfig(Settings, section="sweep"):
     its own; `hydra.sweeper.n_trials` counts the trials of all processes.
     """
     devices: list[str] | None = None
-    """Devices to spread the trials over, such as [cuda:0,cuda:1]. Null: the one of
-    `accelerator`.
+    """Devices to spread the trials over, such as [cuda:0,cuda:1]. Null: the one of `accelerator`;
+    trials of programs without this section see all devices.
     """
     slots: int | None = number(None, "[1, inf)")
     """Most trials that share a device, counted over all sweeps of this machine. Null:
@@ -76,13 +58,9 @@ class SweepConfig(Settings, section="sweep"):
         super().__post_init__()
         self.objectives()
         if self.join and self.resume:
+            key = self.section
             raise UsageError(
-                "sweep.join=true: sweep.resume=true continues a folder that has joined; choose one"
-            )
-        name = self.comparable
-        if name is not None and (not name or "." in name):
-            raise UsageError(
-                f"sweep.comparable={name}: name a loss without its data, such as comparable_loss"
+                f"{key}.join=true: {key}.resume=true continues a folder that has joined; choose one"
             )
 
     def objectives(self) -> list[str]:
@@ -98,12 +76,51 @@ class SweepConfig(Settings, section="sweep"):
             or not all(isinstance(name, str) and name for name in names)
         ):
             raise UsageError(
-                f"sweep.objective={self.objective}: the name of a metric, or a list of names"
+                f"{self.section}.objective={self.objective}: must be a name, or a list of names"
             )
         return list(names)
 
 
-def directions_of(direction: Any, objectives: Sequence[str]) -> list[str]:
+@dataclass
+class SweepConfig(SweepSettings, section="sweep"):
+    """How trials are judged, and how much of the machine each may take."""
+
+    objective: Any = None
+    """Metric to optimise, or a list of several, by name in `metrics.csv`. Its value at the end of a
+    trial counts. Null: the run's `trainer.monitor`.
+    """
+    comparable: str | None = None
+    """Loss that all trials weigh alike, whatever weights they train with. It is a metric's name
+    without `train.` or `val.`, such as `comparable_loss`. It ranks the trials where the objective
+    is a total loss. Null: `loss`.
+    """
+    monitor: str | None = None
+    """Metric that the pruner compares. Null: the objective."""
+    compare_at: str = one_of(COMPARED_AT, "epochs")
+    """When the pruner compares trials. `epochs`: after equally many epochs. `budget`: after equally
+    many twentieths of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The
+    pruner's own settings count in the same steps.
+    """
+    seeds: int = number(1, "[1, inf)")
+    """Trainings per trial, with the seeds `seed`, `seed` + 1, ... Their mean is reported and is the
+    trial's value.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = self.comparable
+        if name is not None and (not name or "." in name):
+            raise UsageError(
+                f"sweep.comparable={name}: name a loss without its data, such as comparable_loss"
+            )
+
+
+@dataclass
+class ProgramSweep(SweepConfig, section="hydra.sweeper"):
+    """The sweep of a program without a section `sweep`."""
+
+
+def directions_of(direction: Any, judged: SweepConfig) -> list[str]:
     """`minimize` or `maximize` for each objective."""
     given = [direction]
     if isinstance(direction, Sequence) and not isinstance(direction, str):
@@ -111,10 +128,11 @@ def directions_of(direction: Any, objectives: Sequence[str]) -> list[str]:
     names = [getattr(entry, "name", entry) for entry in given]
     for name in names:
         check_word("hydra.sweeper.direction", name, DIRECTIONS)
+    objectives = judged.objectives()
     if len(names) != len(objectives):
         raise UsageError(
-            f"hydra.sweeper.direction={','.join(names)}: sweep.objective has {len(objectives)} "
-            f"({', '.join(objectives)}); one direction for each"
+            f"hydra.sweeper.direction={','.join(names)}: {judged.section}.objective has "
+            f"{len(objectives)} ({', '.join(objectives)}); one direction for each"
         )
     return names
 
@@ -158,3 +176,8 @@ class OptunaSweeperConf:
     """Search space: values, `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, or `tag(log,
     interval(a, b))`.
     """
+
+
+@dataclass
+class ProgramSweeperConf(OptunaSweeperConf, SweepSettings, section="hydra.sweeper"):
+    """Sweeps of any Hydra program; what hexlit's tasks have in the section `sweep` is here."""

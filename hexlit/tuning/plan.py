@@ -6,21 +6,19 @@ import math
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig
 
-from hexlit.accelerate.host import usable_cores
 from hexlit.errors import UsageError
 from hexlit.files import read_json
-from hexlit.reporting.run_files import flat
 from hexlit.settings import RANGE, check_number
-from hexlit.tuning.config import DIRECTION_OF_MODE, OptunaSweeperConf, SweepConfig, directions_of
+from hexlit.tuning.config import OptunaSweeperConf, SweepConfig
+from hexlit.tuning.program import Program
 from hexlit.tuning.samplers import build_pruner, plain
-from hexlit.tuning.space import arguments_of, grid_of, parse_space, render
+from hexlit.tuning.space import arguments_of, grid_of, parse_space
 from hexlit.tuning.storage import file_of, kind_of, refuse_password
 from hexlit.tuning.sweep_folder import SWEEP_FILE
 
@@ -37,19 +35,21 @@ _PARENT_SETTINGS = (
 """Hydra's settings for the sweep itself, left out of its trials (`hydra.sweeper` does no harm
 there).
 """
+_JOINING_SETTINGS = ("resume", "join", "storage_timeout")
 _SESSION_SETTINGS = (
-    *("storage", "sweep.resume", "sweep.join", "sweep.storage_timeout", "n_trials", "n_jobs"),
-    *("timeout", "max_failure_rate", "hydra.sweep.dir"),
+    *("hydra.sweeper.storage", "hydra.sweeper.n_trials", "hydra.sweeper.n_jobs"),
+    *("hydra.sweeper.timeout", "hydra.sweeper.max_failure_rate", "hydra.sweep.dir"),
 )
-"""Settings that may differ between the command that continues a sweep and the one that began it."""
-_PER_MACHINE_SETTINGS = ("accelerator", "logger", "data.path")
-"""Settings that may differ between processes that work on one study."""
+"""Settings that may differ between the command that continues a sweep and the one that began it;
+the former are those of its section.
+"""
 
 
 @dataclass(frozen=True)
 class Plan:
     """A sweep, checked."""
 
+    program: Program
     folder: Path
     study_name: str
     judged: SweepConfig
@@ -66,16 +66,16 @@ class Plan:
     """The user's fixed overrides for all trials."""
     recipe: list[str]
     """Values and the experiment that the search space fixes; a full training has to name them."""
-    own_overrides: list[str]
-    """Overrides that the sweep adds itself: a trial's share of the machine."""
+    named: list[str]
+    """The settings that the user has set for all trials, or searches."""
     hydra_overrides: list[str]
     """Hydra's settings for the trials."""
-    flags: list[str]
-    """Flags of the command line for the trials."""
     command: list[str]
     """Identity of the sweep: two commands with the same list are the same sweep."""
+    shown: str
+    """The program as users type it, without overrides."""
     name: str
-    """Name of the recipe."""
+    """Name of the recipe, or of the program."""
     seed: int | None
     sweep_id: str
     """Identifies the sweep."""
@@ -96,21 +96,24 @@ class Plan:
         """
         terms: dict[str, Any] = {}
         for name in ("objective", "monitor", "comparable", "compare_at", "seeds"):
-            terms[f"sweep.{name}"] = getattr(self.judged, name)
-        terms["what is fixed"] = _without([*self.recipe, *self.overrides], _PER_MACHINE_SETTINGS)
+            terms[f"{self.judged.section}.{name}"] = getattr(self.judged, name)
+        terms["what is fixed"] = _without([*self.recipe, *self.overrides], self.program.per_machine)
         for name, distribution in self.space.items():
             terms[f"the space of {name}"] = distribution
         return {name: str(value) for name, value in terms.items()}
 
 
 def make_plan(
-    config: DictConfig, settings: Mapping[str, Any], arguments: Sequence[str], loader: Any
+    program: Program,
+    config: DictConfig,
+    settings: Mapping[str, Any],
+    arguments: Sequence[str],
+    loader: Any,
 ) -> Plan:
-    """The plan of the composed `config`, the sweeper's `settings` and the task's overrides
-    `arguments`.
+    """The plan for `program` of the composed `config`, the sweeper's `settings` and the task's
+    overrides `arguments`.
 
-    Makes the sweep's folder, or with `sweep.resume=true` finds it. `loader` is Hydra's, to compose
-    with.
+    Makes the sweep's folder, or with `resume=true` finds it. `loader` is Hydra's, to compose with.
 
     Raises:
         UsageError: a setting is wrong, the study exists already, there is none to continue, or it
@@ -118,7 +121,9 @@ def make_plan(
     """
     from optuna.pruners import NopPruner
 
-    sweeper = OptunaSweeperConf(**{name: plain(value) for name, value in settings.items()})
+    values = {name: plain(value) for name, value in settings.items()}
+    names = [one.name for one in fields(OptunaSweeperConf)]
+    sweeper = OptunaSweeperConf(**{name: values[name] for name in names if name in values})
     for one in fields(sweeper):
         if RANGE in one.metadata:
             check_number(
@@ -127,9 +132,10 @@ def make_plan(
     space, fixed = parse_space([*arguments_of(sweeper.params or {}), *arguments])
     if not space:
         raise UsageError(
-            "hydra.sweeper.params: nothing to search; choose sweep=NAME, or write KEY=interval(a,b)"
+            "hydra.sweeper.params: nothing to search; write KEY=interval(a,b), or name a search "
+            "space (hexlit train: sweep=NAME)"
         )
-    judged, sweeper.direction = _objectives(_checked(config), config, sweeper.direction)
+    judged, sweeper.direction = program.judged(config, values)
     pruner = build_pruner(sweeper.pruner)
     if len(sweeper.direction) > 1 and not isinstance(pruner, NopPruner):
         if str(config.hydra.runtime.choices.get("hydra/sweeper/pruner")) not in ("None", "median"):
@@ -143,63 +149,29 @@ def make_plan(
         sweeper.n_trials = min(sweeper.n_trials, math.prod(map(len, grid_of(space).values())))
     hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
     refuse_password(sweeper.storage or "")
-    command = _without([*arguments, *hydra_overrides], _SESSION_SETTINGS)
+    joining = tuple(f"{judged.section}.{name}" for name in _JOINING_SETTINGS)
+    command = _without([*arguments, *hydra_overrides], (*joining, *_SESSION_SETTINGS))
     folder, study_name = find_folder(config, sweeper, judged, hydra_overrides, command)
+    name = program.name(config)
     sweeper.storage = absolute(sweeper.storage)
     return Plan(
+        program=program,
         folder=folder,
-        study_name=study_name,
+        study_name=study_name or f"{name}-{folder.name}",
         judged=judged,
         settings=sweeper,
         pruner=pruner,
         space=space,
-        overrides=_without(
-            [*fixed.values()], ("sweep.resume", "sweep.join", "sweep.storage_timeout")
-        ),
-        recipe=recipe_of(config, fixed, loader),
-        own_overrides=_share_of_machine(config, sweeper.n_jobs, [*fixed, *space]),
-        hydra_overrides=_without(hydra_overrides, _PARENT_SETTINGS),
-        flags=_flags(config),
+        overrides=_without([*fixed.values()], joining),
+        recipe=program.recipe(config, fixed, loader),
+        named=[*fixed, *space],
+        hydra_overrides=[*_without(hydra_overrides, _PARENT_SETTINGS), *program.hydra_overrides],
         command=command,
-        name=str(config.get("name", "sweep")),
+        shown=program.shown(),
+        name=name,
         seed=config.get("seed"),
         sweep_id=str(read_json(folder / SWEEP_FILE).get("id") or secrets.token_hex(4)),
     )
-
-
-def _checked(config: DictConfig) -> SweepConfig:
-    """The section `sweep`. The whole configuration is checked here, so that an error appears once,
-    not per trial.
-    """
-    task = config.copy()
-    with open_dict(task), read_write(task):
-        del task["hydra"]
-    try:
-        settings: Any = OmegaConf.to_object(task)
-    except OmegaConfBaseException as error:
-        raise UsageError(str(error).splitlines()[0]) from error
-    judged: SweepConfig = settings["sweep"] if isinstance(settings, dict) else settings.sweep
-    return judged
-
-
-def _objectives(
-    judged: SweepConfig, config: DictConfig, direction: Any
-) -> tuple[SweepConfig, list[str]]:
-    """The sweep's objectives and their directions, filled in.
-
-    Without objectives it is the run's `trainer.monitor`, which has its direction from
-    `trainer.monitor_mode`.
-    """
-    monitor = OmegaConf.select(config, "trainer.monitor")
-    objectives = judged.objectives() or [monitor]
-    if objectives == [None]:
-        raise UsageError(
-            "sweep.objective=null: name a metric of metrics.csv; the run has no trainer.monitor"
-        )
-    if direction is None and objectives == [monitor]:
-        direction = DIRECTION_OF_MODE.get(str(OmegaConf.select(config, "trainer.monitor_mode")))
-    filled = replace(judged, objective=objectives, monitor=judged.monitor or objectives[0])
-    return filled, directions_of(direction, objectives)
 
 
 def sweep_facts(
@@ -208,7 +180,9 @@ def sweep_facts(
     """The content of `sweep.json`."""
     settings = plan.settings
     facts: dict[str, Any] = {"version": VERSION, "id": plan.sweep_id, "storage": settings.storage}
-    facts |= {name: getattr(plan, name) for name in ("name", "study_name", "objectives", "command")}
+    names = ("name", "study_name", "objectives", "command")
+    facts |= {name: getattr(plan, name) for name in names}
+    facts["program"] = plan.shown
     facts |= {name: getattr(plan.judged, name) for name in ("monitor", "comparable", "seeds")}
     facts |= {name: getattr(settings, name) for name in ("n_trials", "n_jobs")}
     for name in ("sampler", "pruner"):
@@ -218,47 +192,12 @@ def sweep_facts(
     return facts | {"started": started, "finished": finished, "seconds": seconds}
 
 
-def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> list[str]:
-    """The trial's share of the cores, unless the user has set one; only where trials run side by
-    side on this machine.
-
-    The share is the same when no processes can be started and the trials run one after another.
-    """
-    if config.hydra.runtime.choices.get("hydra/launcher", "basic") != "basic":
-        return []  # they run remotely
-    key = "accelerator.threads"
-    if (
-        key in named
-        or OmegaConf.select(config, "accelerator") is None
-        or OmegaConf.select(config, key)
-    ):
-        return []
-    return [f"{key}={max(1, usable_cores() // n_jobs)}"]
-
-
-def _flags(config: DictConfig) -> list[str]:
-    """The command line's flags that a trial needs too."""
-    folders = [
-        source.path
-        for source in config.hydra.runtime.config_sources
-        if source.provider == "command-line"
-    ]
-    flags = []
-    for folder in folders:
-        flags += ["--config-dir", str(folder)]
-    return flags
-
-
 def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:
-    """`overrides` without those of `keys`, of anything below them, and of settings of the sweeper
-    with these names.
-    """
+    """`overrides` without those of `keys`, and of anything below them."""
 
     def dropped(override: str) -> bool:
         key = override.lstrip("+~").partition("=")[0].partition("@")[0]
-        return any(
-            key == one or key.startswith(f"{one}.") or key == f"hydra.sweeper.{one}" for one in keys
-        )
+        return any(key == one or key.startswith(f"{one}.") for one in keys)
 
     return [override for override in overrides if not dropped(override)]
 
@@ -269,8 +208,8 @@ def find_folder(
     judged: SweepConfig,
     hydra_overrides: Sequence[str],
     command: list[str],
-) -> tuple[Path, str]:
-    """Folder and name of the study; the folder is made.
+) -> tuple[Path, str | None]:
+    """Folder and name of the study, None for a new name; the folder is made.
 
     Raises:
         UsageError: the folder has a sweep already, or none to continue; or no setting names the
@@ -278,7 +217,8 @@ def find_folder(
     """
     if judged.join and None in (settings.storage, settings.study_name):
         raise UsageError(
-            "sweep.join=true: needs hydra.sweeper.storage=URL and hydra.sweeper.study_name=NAME"
+            f"{judged.section}.join=true: needs hydra.sweeper.storage=URL and "
+            "hydra.sweeper.study_name=NAME"
         )
     folder = Path(str(config.hydra.sweep.dir)).absolute()
     name = settings.study_name
@@ -289,34 +229,36 @@ def find_folder(
                 f"hydra.sweeper.study_name={name}: names a folder; use letters, digits, '-', '_' and '.'"
             )
         folder = folder.parent / name
+    resume = f"{judged.section}.resume=true"
     if judged.resume and name is None and not own_folder:
-        folder = _latest_of(folder.parent, command)
+        folder = _latest_of(folder.parent, command, resume)
     facts = read_json(folder / SWEEP_FILE)
     if facts and not judged.resume:
         raise UsageError(
-            f"hydra.sweeper.study_name={facts.get('study_name')}: {folder} has this study already; sweep.resume=true "
-            "continues it, hydra.sweep.dir=FOLDER begins another"
+            f"hydra.sweeper.study_name={facts.get('study_name')}: {folder} has this study already; "
+            f"{resume} continues it, hydra.sweep.dir=FOLDER begins another"
         )
     if judged.resume and not facts:
-        raise UsageError(f"sweep.resume=true: {folder} holds no sweep to continue")
+        raise UsageError(f"{resume}: {folder} holds no sweep to continue")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"hydra.sweep.dir={folder}: cannot be made ({error.strerror})") from error
-    study_name = facts.get("study_name") or name or f"{config.get('name', 'sweep')}-{folder.name}"
-    return folder, str(study_name)
+    return folder, facts.get("study_name") or name
 
 
-def _latest_of(runs: Path, command: list[str]) -> Path:
-    """The latest sweep below `runs` that this `command` began."""
+def _latest_of(runs: Path, command: list[str], resume: str) -> Path:
+    """The latest sweep in `runs`, or next to it, that this `command` began: Hydra's own folders
+    are DATE/TIME.
+    """
     same = []
-    for path in runs.glob(f"*/{SWEEP_FILE}"):
+    for path in runs.parent.glob(f"*/*/{SWEEP_FILE}"):
         facts = read_json(path)
         if facts and facts.get("command") == command:
             same.append((facts["started"], path.parent))
     if not same:
         raise UsageError(
-            f"sweep.resume=true: this command has begun no sweep in {runs}; name one with hydra.sweep.dir=FOLDER"
+            f"{resume}: this command has begun no sweep in {runs}; name one with hydra.sweep.dir=FOLDER"
         )
     return max(same)[1]
 
@@ -335,30 +277,3 @@ def absolute(storage: str | None) -> str | None:
             else storage
         )
     return str(path.absolute())
-
-
-def recipe_of(config: DictConfig, fixed: Mapping[str, str], loader: Any) -> list[str]:
-    """The overrides that turn the configuration without the search space into this one.
-
-    A full training can start with them, without the search space.
-    """
-    from hydra.types import RunMode
-
-    choices = config.hydra.runtime.choices
-    if str(choices.get("sweep", "none")) == "none":
-        return []
-    chosen = choices.get("experiment")
-    recipe = [] if chosen is None or "experiment" in fixed else [f"experiment={chosen}"]
-    without = [line for line in fixed.values() if not line.startswith(("sweep=", "sweep."))]
-    bare = loader.load_configuration(
-        str(config.hydra.job.config_name), [*without, *recipe, "sweep=none"], RunMode.RUN
-    )
-    before, after = (
-        dict(flat(OmegaConf.to_container(one, resolve=False))) for one in (bare, config)
-    )
-    changed = {key: value for key, value in after.items() if before.get(key) != value}
-    return recipe + [
-        render(key, value)
-        for key, value in changed.items()
-        if not key.startswith(("hydra.", "sweep."))
-    ]

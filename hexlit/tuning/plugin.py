@@ -1,80 +1,28 @@
-"""`hydra/sweeper=optuna`: makes hexlit's sweeper known to Hydra under the name of its stock plugin.
+"""`import hexlit.tuning.plugin` gives any program with `@hydra.main` hexlit's `hydra/sweeper=optuna`.
 
-Hydra 1.3 takes plugins only from the package `hydra_plugins`. This module is therefore known under
-a second name there, from wheels and editable installs alike, and takes precedence over an installed
-stock plugin.
+With it come its samplers and pruners. In the process of a trial the import also ties the process to
+its sweep.
 """
 
-import copyreg
-import importlib
-import sys
-import types
-from abc import ABCMeta
-from typing import Any
+from importlib.resources import files
 
 from hydra.core.config_store import ConfigStore
-from hydra.core.plugins import Plugins
-from hydra.plugins.sweeper import Sweeper
-from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
+from omegaconf import OmegaConf
 
-from hexlit.tuning.config import OptunaSweeperConf
-
-_ALIAS = "hydra_plugins.hexlit"
+from hexlit.cluster.lifeline import end_with_parent
+from hexlit.tuning import sweeper
 
 
-class _PluginType(ABCMeta):
-    """The type of the plugin's class: it lets pickling recognise the class; see `register`."""
-
-
-class OptunaSweeper(Sweeper, metaclass=_PluginType):
-    """Runs trials that Optuna chooses and prunes; see `hexlit.tuning.sweep`."""
-
-    def __init__(self, **settings: Any) -> None:
-        """Take the node `hydra.sweeper`."""
-        self.settings = settings
-
-    def setup(
-        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
-    ) -> None:
-        self._arguments = (hydra_context, task_function)
-        self.config = config
-
-    def sweep(self, arguments: list[str]) -> Any:
-        """Run the sweep over the task's overrides `arguments`."""
-        from hexlit.tuning.sweep import run_sweep
-
-        assert self.config is not None
-        return run_sweep(self.config, self.settings, arguments, *self._arguments)
-
-
-def register() -> None:
-    """Register the sweeper and its groups; a second call changes nothing."""
-    parent = sys.modules.get("hydra_plugins")
-    if parent is None:
-        try:
-            parent = importlib.import_module("hydra_plugins")
-        except ImportError:  # no plugin is installed
-            parent = sys.modules["hydra_plugins"] = types.ModuleType("hydra_plugins")
-            parent.__path__ = []
-    sys.modules[_ALIAS] = sys.modules[__name__]
-    parent.hexlit = sys.modules[__name__]  # type: ignore[attr-defined]
-    OptunaSweeper.__module__ = _ALIAS
-    # Launchers send Hydra's list of plugins to other processes. These know the second name only
-    # after they have imported this module.
-    copyreg.pickle(_PluginType, lambda _: (registered, ()))
-    Plugins.instance().register(OptunaSweeper)
+def register_groups() -> None:
+    """Register the samplers and pruners in `conf/`: other programs do not look there."""
     store = ConfigStore.instance()
-    target = f"{_ALIAS}.{OptunaSweeper.__name__}"
-    store.store(
-        group="hydra/sweeper",
-        name="optuna",
-        node=OptunaSweeperConf(_target_=target),
-        provider="hexlit",
-    )
+    for group in ("hydra/sweeper/sampler", "hydra/sweeper/pruner"):
+        for path in files("hexlit.conf").joinpath(group).iterdir():
+            node = OmegaConf.create(path.read_text(encoding="utf-8"))
+            name = path.name.removesuffix(".yaml")
+            store.store(group=group, name=name, node=node, provider="hexlit")
 
 
-def registered() -> type[OptunaSweeper]:
-    """The plugin's class, registered in this process."""
-    register()
-    return OptunaSweeper
+end_with_parent()
+sweeper.registered()
+register_groups()

@@ -11,7 +11,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -27,9 +26,9 @@ from omegaconf import DictConfig
 from hexlit.accelerate.machine import RESOURCES_FILE, ProcessTree, last_device_bytes
 from hexlit.cluster.lifeline import Child, last_line
 from hexlit.files import remove_temporary
-from hexlit.tuning.config import SweepConfig
+from hexlit.tuning.config import SweepSettings
 from hexlit.tuning.space import quoted
-from hexlit.tuning.trial import VARIABLE, TrialTicket, named
+from hexlit.tuning.trial import VARIABLE, TrialTicket, reason_of
 
 log = logging.getLogger(__name__)
 
@@ -71,8 +70,10 @@ class Attempt:
     overrides: list[str]
     """Overrides of the task: those of the command line, and the trial's parameters."""
     hydra_overrides: list[str] = field(default_factory=list)
-    flags: list[str] = field(default_factory=list)
-    """Flags of the command line, such as --config-dir."""
+    start: list[str] = field(default_factory=list)
+    """The words that start the program, and its flags, such as --config-dir."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Variables of its environment."""
     folder: Path = Path()
     """The folder of the attempt, which exists already."""
     slot: IO[bytes] | None = None
@@ -99,27 +100,27 @@ class NoProcessError(Exception):
 
 
 class TrialProcess:
-    """The process of an attempt: `hexlit COMMAND OVERRIDES` in a new session, so that all its
+    """The process of an attempt: the program's command line in a new session, so that all its
     children end too.
 
     Its output goes to `console.log` in the attempt's folder. It ends when this process does.
     """
 
-    def __init__(self, command: str, attempt: Attempt) -> None:
+    def __init__(self, attempt: Attempt) -> None:
         """Start it; raises `NoProcessError` where the system cannot."""
         self._attempt = attempt
         self._began = time.monotonic()
         folder = attempt.folder
         slot = attempt.slot
-        arguments = [*attempt.flags, *attempt.overrides, *attempt.hydra_overrides]
+        arguments = [*attempt.start, *attempt.overrides, *attempt.hydra_overrides]
         # The ticket has it, and no file of the trial may.
         arguments += ["hydra.sweeper.storage=null"]
         arguments += [f"hydra.run.dir={quoted(str(folder))}", "hydra.mode=RUN"]
         try:
             with (folder / CONSOLE).open("ab") as console:
                 self._process = Child(
-                    [sys.executable, "-m", "hexlit", command, *arguments],
-                    env=_environment(folder, attempt.ticket),
+                    arguments,
+                    env=_environment(attempt),
                     pass_fds=[] if slot is None else [slot.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=console,
@@ -131,7 +132,7 @@ class TrialProcess:
             if slot is not None:
                 slot.close()  # the trial's process holds it from now on
 
-    def wait(self, limits: SweepConfig, stop: threading.Event) -> None:
+    def wait(self, limits: SweepSettings, stop: threading.Event) -> None:
         """Wait for the end, which comes at the `limits`, and soon after `stop` is set; the attempt
         notes it.
         """
@@ -150,7 +151,7 @@ class TrialProcess:
                 filter(None, [attempt.failure, last_line(attempt.folder / CONSOLE)])
             )
 
-    def _watch(self, limits: SweepConfig, stop: threading.Event) -> str | None:
+    def _watch(self, limits: SweepSettings, stop: threading.Event) -> str | None:
         """Why the process failed, or None where its exit code is 0."""
         with contextlib.ExitStack() as open_tree:
             tree = None
@@ -171,13 +172,15 @@ class TrialProcess:
                 if reason is not None:
                     return reason  # at once: full memory hurts the other trials
 
-    def _measure(self, tree: ProcessTree, limits: SweepConfig) -> None:
+    def _measure(self, tree: ProcessTree, limits: SweepSettings) -> None:
         attempt = self._attempt
         sample = tree.sample()
         device = sample.device_bytes
         if device is None:
             if limits.device_memory_budget is not None:
-                _warn_of_own_figure(sample.reasons.get("device_bytes", "not measured"))
+                _warn_of_own_figure(
+                    limits.section, sample.reasons.get("device_bytes", "not measured")
+                )
             seeds = sorted(attempt.folder.glob(f"seed-*/{RESOURCES_FILE}"))
             device = last_device_bytes(seeds[-1] if seeds else attempt.folder / RESOURCES_FILE)
         figures = {"host": sample.host_bytes, "device": device}
@@ -187,24 +190,25 @@ class TrialProcess:
         }
 
 
-def exceeded(limits: SweepConfig, seconds: float, taken: Mapping[str, int]) -> str | None:
+def exceeded(limits: SweepSettings, seconds: float, taken: Mapping[str, int]) -> str | None:
     """The limit that `seconds`, or the bytes `taken`, exceed, as a reason; None: no limit is
     exceeded.
     """
     if limits.trial_timeout is not None and seconds > limits.trial_timeout:
-        return f"over its time: {seconds:.0f} s of sweep.trial_timeout={limits.trial_timeout:g}"
+        return f"over its time: {seconds:.0f} s of {limits.section}.trial_timeout={limits.trial_timeout:g}"
     for name, key in (("host", "memory_budget"), ("device", "device_memory_budget")):
         limit = getattr(limits, key)
         gib = taken.get(name, 0) / GIB
         if limit is not None and gib > limit:
-            return f"over its memory budget: {gib:.2f} GiB of sweep.{key}={limit:g}"
+            return f"over its memory budget: {gib:.2f} GiB of {limits.section}.{key}={limit:g}"
     return None
 
 
 @functools.cache
-def _warn_of_own_figure(why: str) -> None:
+def _warn_of_own_figure(section: str, why: str) -> None:
     log.warning(
-        "sweep.device_memory_budget: %s; torch's own figure counts, and on a cpu nothing is limited",
+        "%s.device_memory_budget: %s; torch's own figure counts, and on a cpu nothing is limited",
+        section,
         why,
     )
 
@@ -256,7 +260,7 @@ class Launches:
         try:
             [result] = self._make().launch([overrides], initial_job_idx=attempt.ticket.number)
             attempt.failure = (
-                None if result.status == JobStatus.COMPLETED else named(result._return_value)
+                None if result.status == JobStatus.COMPLETED else reason_of(result._return_value)
             )
         except (Exception, SystemExit) as error:  # a job that exits or is killed ends its launcher
             ended = (
@@ -265,7 +269,7 @@ class Launches:
                 else None
             )
             attempt.failure = (
-                f"job {ended[1]} of Slurm ended as {ended[2]}" if ended else named(error)
+                f"job {ended[1]} of Slurm ended as {ended[2]}" if ended else reason_of(error)
             )
         finally:
             clean(attempt.folder)
@@ -335,9 +339,9 @@ def _temporary_folder(folder: Path) -> Path:
     )
 
 
-def _environment(folder: Path, ticket: TrialTicket) -> dict[str, str]:
+def _environment(attempt: Attempt) -> dict[str, str]:
     """Environment of the process of an attempt."""
-    temporary = _temporary_folder(folder)
+    temporary = _temporary_folder(attempt.folder)
     temporary.mkdir(mode=0o700, exist_ok=True)
     # All trials share compiled code.
     shared = {
@@ -346,4 +350,5 @@ def _environment(folder: Path, ticket: TrialTicket) -> dict[str, str]:
         )
     }
     kept = {name: value for name, value in os.environ.items() if name != "HYDRA_FULL_ERROR"}
-    return {**shared, **kept, VARIABLE: ticket.encoded(), "TMPDIR": str(temporary)}
+    given = {VARIABLE: attempt.ticket.encoded(), "TMPDIR": str(temporary)}
+    return {**shared, **kept, **attempt.environment, **given}

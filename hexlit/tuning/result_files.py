@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,9 @@ from omegaconf import OmegaConf
 
 from hexlit.files import plain, write_text_atomic
 from hexlit.reporting.page import PAGE_FILE
-from hexlit.reporting.sweep import sweep_page
+from hexlit.reporting.sweep import best_command, sweep_page
 from hexlit.tuning.results import COMPARABLE, SweepResults, as_document, leaderboard, read_results
 from hexlit.tuning.space import render
-from hexlit.tuning.sweep_folder import shown_folder
 from hexlit.tuning.trials import TrialResult
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> 
     if results.best is None:
         (folder / BEST_FILE).unlink(missing_ok=True)
     else:
-        write_text_atomic(folder / BEST_FILE, best_text(results, results.best))
+        write_text_atomic(folder / BEST_FILE, best_text(results, results.best, document))
     if figures:
         from hexlit.reporting.html import render as html
         from hexlit.tuning.figures import write_figures  # matplotlib
@@ -66,9 +65,9 @@ def _reports_of_trials(results: SweepResults) -> dict[int, str]:
     return paths
 
 
-def best_text(results: SweepResults, best: TrialResult) -> str:
-    """The content of `best.yaml`: the trial `best`, and the overrides that start a training like
-    it.
+def best_text(results: SweepResults, best: TrialResult, document: Mapping[str, Any]) -> str:
+    """The content of `best.yaml`: the trial `best` of the `document`, and the overrides that start
+    a training like it.
     """
     kept, left_out = best_overrides(best, results.facts.overrides)
     names = [objective.name for objective in results.objectives]
@@ -81,8 +80,8 @@ def best_text(results: SweepResults, best: TrialResult) -> str:
     if results.ranking.by == COMPARABLE:
         content["comparable"] = best.comparable
     content |= {"params": dict(best.params), "overrides": kept, "left_out": left_out}
-    where = " ".join(shown_folder(results.folder).splitlines())
-    return f"# hexlit train +best={where}\n{OmegaConf.to_yaml(OmegaConf.create(plain(content)))}"
+    command = " ".join(best_command(document).splitlines())
+    return f"# {command}\n{OmegaConf.to_yaml(OmegaConf.create(plain(content)))}"
 
 
 def best_overrides(best: TrialResult, fixed: Sequence[str]) -> tuple[list[str], list[str]]:

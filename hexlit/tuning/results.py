@@ -343,6 +343,7 @@ def as_document(results: SweepResults) -> dict[str, Any]:
         document["trials"].append({name: getattr(trial, name) for name in FIELDS})
     for name in ("state", "counts", "pruning", "split", "comparable", "parameters", "progress"):
         document[name] = getattr(results, name)
+    document["program"] = facts.program
     for name in ("name", "sampler", "pruner", "n_jobs", "seeds", "started", "finished", "seconds"):
         document[name] = getattr(facts, name)
     values: dict[str, Any] = plain(document)

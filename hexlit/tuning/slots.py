@@ -6,8 +6,10 @@ holds the slot too. The slot is free when its last holder has ended, in whatever
 left to clean up.
 """
 
+import contextlib
 import os
 import re
+import sys
 import tempfile
 from pathlib import Path
 from typing import IO
@@ -61,3 +63,28 @@ class Slots:
                 return slot
             slot.close()
         return None
+
+
+def device_name(configured: str) -> str:
+    """The one name of a device, however it is written. `auto` gives the most likely device, found
+    without torch.
+    """
+    if configured == "auto":
+        from hexlit.accelerate.nvml import Nvml
+
+        with contextlib.closing(Nvml()) as driver:
+            if not driver.reason:
+                configured = "cuda"
+            elif sys.platform == "darwin":
+                configured = "mps"
+            else:
+                configured = "cpu"
+    kind, _, number = configured.partition(":")
+    if kind != "cuda":
+        return configured
+    entries = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    visible = [entry.strip() for entry in entries if entry.strip()]
+    index = int(number or 0)
+    if index < len(visible):
+        return f"cuda:{visible[index]}"
+    return f"cuda:{index}"

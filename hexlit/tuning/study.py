@@ -92,9 +92,9 @@ def _place(plan: "Plan") -> str:
 def _taken(plan: "Plan") -> str:
     """The message that the study of `plan` exists already."""
     if plan.settings.storage is None:
-        way = "sweep.resume=true to continue it"
+        way = f"{plan.judged.section}.resume=true to continue it"
     else:
-        way = "sweep.join=true to work on it too"
+        way = f"{plan.judged.section}.join=true to work on it too"
     return (
         f"hydra.sweeper.study_name={plan.study_name}: this study exists already in {_place(plan)}; "
         f"add {way}, or choose another name"
@@ -103,7 +103,7 @@ def _taken(plan: "Plan") -> str:
 
 def _asked(plan: "Plan") -> str:
     """The setting that continues a study."""
-    return "sweep.resume=true" if plan.judged.resume else "sweep.join=true"
+    return f"{plan.judged.section}.{'resume' if plan.judged.resume else 'join'}=true"
 
 
 def _check_terms(study: "Study", plan: "Plan") -> None:

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -28,6 +27,7 @@ from hexlit.tuning import shared_trials
 from hexlit.tuning.attempts import Attempts
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.processes import SLURM, Attempt, clean
+from hexlit.tuning.program import Program
 from hexlit.tuning.result_files import write_results
 from hexlit.tuning.results import as_document, read_results
 from hexlit.tuning.samplers import build_sampler
@@ -35,8 +35,8 @@ from hexlit.tuning.space import render
 from hexlit.tuning.storage import Retry, StorageGoneError
 from hexlit.tuning.study import create_study
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
-from hexlit.tuning.tracked_sweep import track_sweep
 from hexlit.tuning.trial import first_line
+from hexlit.tuning.trials import folder_name
 
 log = logging.getLogger(__name__)
 
@@ -49,14 +49,15 @@ _FEWEST_JUDGED = 5
 
 
 def run_sweep(
+    program: Program,
     config: DictConfig,
     settings: dict[str, Any],
     arguments: list[str],
     hydra_context: Any,
     task_function: Any,
 ) -> float | list[float]:
-    """Run the sweep that the composed `config` and the sweeper's `settings` describe, and return
-    its best value(s).
+    """Run the sweep of `program` that the composed `config` and the sweeper's `settings` describe,
+    and return its best value(s).
 
     `arguments` are the task's overrides, including those to be swept over. With Hydra's basic
     launcher each trial is a process; any other launcher gets one launch per trial.
@@ -64,7 +65,7 @@ def run_sweep(
     Raises:
         UsageError: a setting is wrong, no trial succeeded, or too many failed.
     """
-    plan = make_plan(config, settings, arguments, hydra_context.config_loader)
+    plan = make_plan(program, config, settings, arguments, hydra_context.config_loader)
 
     def make_launcher() -> Any:
         from hydra.core.plugins import Plugins
@@ -77,7 +78,7 @@ def run_sweep(
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
         try:
-            with prints_resume_hint("hexlit train", where, again(plan, config)):
+            with prints_resume_hint(plan.shown, where, again(plan, config)):
                 return SweepSession(plan, config, make_launcher).run()
         finally:
             remove_process_file(plan.folder)
@@ -107,7 +108,7 @@ class SweepSession:
         self._attempts = Attempts(plan, self._study, self._config, self._make_launcher, self._stop)
         OmegaConf.save(self._config, plan.folder / MULTIRUN_FILE)
         try:
-            title = f"hexlit train --multirun · {plan.study_name}"
+            title = f"{plan.shown} --multirun · {plan.study_name}"
             with SweepDisplay(title, console=self._console) as self._display:
                 self._work()
         except BaseException:
@@ -120,9 +121,7 @@ class SweepSession:
         results = write_results(plan.folder, figures=True, study=self._study)
         document = as_document(results)
         show(sweep_page(document, together=True), self._console, rows=LEADING)
-        track_sweep(
-            self._config, plan.folder, document, group=plan.group, resumed=plan.judged.resume
-        )
+        plan.program.track(self._config, plan, document)
         return self._verdict()
 
     def _opened(self) -> Study:
@@ -156,10 +155,7 @@ class SweepSession:
     def _interrupt_abandoned(self) -> None:
         abandoned = shared_trials.interrupt_abandoned(self._study)
         for trial in abandoned:
-            clean(
-                self._plan.folder
-                / Path(trial.user_attrs.get("folder", f"trial-{trial.number:03d}")).name
-            )
+            clean(self._plan.folder / folder_name(trial))
         if abandoned:
             log.info(
                 "interrupted, and repeated now: trial %s",
@@ -240,7 +236,7 @@ class SweepSession:
             return self._begin()  # another process has begun it; perhaps there is one more
         lines = [*plan.overrides, *(render(name, value) for name, value in trial.params.items())]
         trial.set_user_attr(shared_trials.OVERRIDES, lines)
-        return trial, [*plan.own_overrides, *lines]
+        return trial, lines
 
     def _too_many_failed(self, done: list[FrozenTrial]) -> bool:
         failed = sum(trial.state == TrialState.FAIL for trial in done)
@@ -312,10 +308,11 @@ class SweepSession:
 def again(plan: Plan, config: DictConfig) -> str:
     """The shell command that continues the sweep of `plan`, which was composed as `config`."""
     asked = [*config.hydra.overrides.task, *config.hydra.overrides.hydra]
-    of_this_session = ("hydra.mode=", "hydra.sweep.dir=", "sweep.resume=", "sweep.join=")
-    kept = [str(override) for override in asked if not str(override).startswith(of_this_session)]
+    section = plan.judged.section
+    own = ("hydra.mode=", "hydra.sweep.dir=", f"{section}.resume=", f"{section}.join=")
+    kept = [str(override) for override in asked if not str(override).startswith(own)]
     place = f"hydra.sweep.dir={os.path.relpath(plan.folder)}"
-    return f"hexlit train --multirun {shlex.join([*kept, place, 'sweep.resume=true'])}"
+    return f"{plan.shown} --multirun {shlex.join([*kept, place, f'{section}.resume=true'])}"
 
 
 def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:
@@ -325,7 +322,7 @@ def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:
             f"{name} {value:.4g}" for name, value in zip(objectives, trial.values, strict=True)
         )
     elif trial.state == TrialState.PRUNED:
-        outcome_text = f"pruned after {trial.user_attrs.get('epochs', '?')} epochs"
+        outcome_text = f"pruned after {len(trial.intermediate_values)} reports"
     else:
         outcome_text = (
             "interrupted"

@@ -16,6 +16,8 @@ MULTIRUN_FILE = "multirun.yaml"
 class SweepFacts:
     """Content of `sweep.json`; None or empty where it has no entry."""
 
+    program: str = "hexlit train"
+    """The program as users type it, without overrides."""
     name: str | None = None
     study_name: str | None = None
     storage: str | None = None

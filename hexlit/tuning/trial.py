@@ -190,15 +190,13 @@ def running_trial(
     except BaseException as error:
         if not isinstance(error, Exception):
             trial.retry.ended.set()  # the trial must end now
-        reason = first_line(error) if isinstance(error, UsageError) else named(error)
+        reason = reason_of(error)
         micro_batch = micro_batch_of(error) if isinstance(error, Exception) else None
-        facts = (
-            {}
-            if micro_batch is None
-            else {"failure": f"out of memory: {reason}", "micro_batch": micro_batch}
-        )
+        facts: dict[str, Any] = {"failure": reason}
+        if micro_batch is not None:
+            facts = {"failure": f"out of memory: {reason}", "micro_batch": micro_batch}
         with contextlib.suppress(StorageGoneError):
-            trial.note(**{"failure": reason, **facts})
+            trial.note(**facts)
         raise
 
 
@@ -207,6 +205,9 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or ["no message"])[0]
 
 
-def named(error: BaseException) -> str:
-    """The type of `error`, and the first line of its message."""
-    return f"{type(error).__name__}: {first_line(error)}"
+def reason_of(error: BaseException) -> str:
+    """The type of `error`, and the first line of its message; a mistake of the user needs no
+    type.
+    """
+    reason = first_line(error)
+    return reason if isinstance(error, UsageError) else f"{type(error).__name__}: {reason}"

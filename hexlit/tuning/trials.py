@@ -112,7 +112,7 @@ def _of_study(
     folder: Path, comparable: str | None, trial: "FrozenTrial", sweep_alive: bool, now: float
 ) -> TrialResult:
     noted = trial.user_attrs
-    path = folder / (Path(str(noted.get("folder") or "")).name or f"trial-{trial.number:03d}")
+    path = folder / folder_name(trial)
     runs = sorted(one for one in path.glob("seed-*") if one.is_dir()) or [path]
     state = _state_of_trial(trial, runs, sweep_alive)
     failure = None
@@ -152,6 +152,11 @@ def _of_study(
         saved_seconds=noted.get("saved_seconds"),
         **facts,
     )
+
+
+def folder_name(trial: "FrozenTrial") -> str:
+    """Name of the folder of the latest attempt at `trial`."""
+    return Path(trial.user_attrs.get("folder") or f"trial-{trial.number:03d}").name
 
 
 def _state_of_trial(trial: "FrozenTrial", runs: Sequence[Path], sweep_alive: bool) -> str:

@@ -166,3 +166,13 @@ def test_a_pruned_training_leaves_whole_files(tmp_path: Path) -> None:
     assert json.loads((pruned.folder / "trial-000" / "summary.json").read_text())["epochs"] == 1
     assert offline_runs(pruned.folder / "trial-000")[0].summary["state"] == "pruned"
     assert not list(pruned.folder.rglob("*.tmp"))
+
+
+def test_an_objective_that_no_epoch_logs_ends_the_trial_after_the_first(tmp_path: Path) -> None:
+    asked = ["sweep.objective=train.los", "hydra.sweeper.direction=minimize"]
+    fixed = ["hydra/sweeper=optuna", "hydra.sweep.dir=sweep", POINTS, "hydra.sweeper.n_trials=1"]
+    done = run_apart(HEXLIT, "train", "--multirun", *TINY, *fixed, *asked, folder=tmp_path)
+    assert done.returncode == 2
+    assert "sweep.objective=train.los: no epoch logs such a metric" in done.stderr
+    epochs = (tmp_path / "sweep" / "trial-000" / "metrics.csv").read_text().splitlines()[1:]
+    assert len(epochs) < 2

@@ -1,12 +1,13 @@
 """The facts of a trial beside its metrics."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hexlit.commands.task_run import train_task
-from hexlit.commands.trial_training import time_left
+from hexlit.commands.trial_training import refuse_unknown, time_left
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.training.config import RunOptions, TrainerConfig
@@ -44,3 +45,35 @@ def test_a_trial_alone_is_refused_a_full_device(
             ForecastTrainConfig(task="forecast", name="x"), tmp_path, RunOptions(trial=trial)
         )
     assert asked == [trial]
+
+
+def named(objective: str, *, monitor: str | None = None, may_prune: bool = True) -> Any:
+    ticket = SimpleNamespace(objectives=[objective], monitor=monitor or objective)
+    return SimpleNamespace(ticket=ticket, may_prune=may_prune)
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        (named("val.los"), "sweep.objective=val.los"),
+        (named("train.los", may_prune=False), "sweep.objective=train.los"),
+        (named("strenght.score"), "sweep.monitor=strenght.score"),
+        (named("train.loss", monitor="loss"), "sweep.monitor=loss"),
+    ],
+)
+def test_a_name_that_no_epoch_logs_is_refused_after_the_first(given: Any, key: str) -> None:
+    with pytest.raises(UsageError, match=rf"{key}: no epoch logs such a metric; .* train\.loss"):
+        refuse_unknown(given, {"train.loss": 1.0, "memory.host_mb": 1.0}, ["strength"])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        named("train.loss"),
+        named("strength.score"),  # some epochs alone measure it
+        named("memory.host_peak_bytes", may_prune=False),  # in the summary
+        named("wall_seconds", monitor="train.loss"),
+    ],
+)
+def test_a_name_that_may_still_come_is_waited_for(given: Any) -> None:
+    refuse_unknown(given, {"train.loss": 1.0, "memory.host_mb": 1.0}, ["strength"])

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from hexlit.errors import UsageError
-from hexlit.tuning.config import directions_of
+from hexlit.tuning.config import SweepConfig, directions_of
 from hexlit.tuning.samplers import build_pruner, build_sampler
 
 SAMPLERS = Path(__file__).parents[2] / "conf" / "hydra" / "sweeper" / "sampler"
@@ -66,7 +66,8 @@ def test_every_pruner_can_be_made(path: Path) -> None:
 
 
 def test_directions() -> None:
-    assert directions_of("minimize", ["strength.score"]) == ["minimize"]
+    judged = SweepConfig(objective="strength.score")
+    assert directions_of("minimize", judged) == ["minimize"]
     for wrong in (None, "up", ["minimize", "maximize"], 3):
         with pytest.raises(UsageError, match=r"hydra\.sweeper\.direction"):
-            directions_of(wrong, ["strength.score"])
+            directions_of(wrong, judged)

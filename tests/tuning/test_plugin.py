@@ -8,12 +8,13 @@ import cloudpickle  # type: ignore[import-untyped, unused-ignore]
 from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
 
-from hexlit.tuning.plugin import OptunaSweeper, register
+from hexlit.commands.task_sweep import TaskProgram
+from hexlit.tuning.sweeper import OptunaSweeper, register
 
 
 def test_it_is_registered_under_the_stock_name() -> None:
-    register()
-    register()
+    register(TaskProgram())
+    register(TaskProgram())
     store = ConfigStore.instance()
     node = store.load("hydra/sweeper/optuna.yaml").node
     assert node._target_ == "hydra_plugins.hexlit.OptunaSweeper"
@@ -21,7 +22,7 @@ def test_it_is_registered_under_the_stock_name() -> None:
 
 
 def test_a_process_that_knows_nothing_of_it_can_read_hydras_list_of_plugins() -> None:
-    register()
+    register(TaskProgram())
     for dump in (pickle.dumps, cloudpickle.dumps):
         text = dump(
             Plugins.instance().class_name_to_class["hydra_plugins.hexlit.OptunaSweeper"]

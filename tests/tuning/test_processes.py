@@ -3,7 +3,6 @@ or else what the trial itself does.
 """
 
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,7 +49,7 @@ def ending(
         )
 
     monkeypatch.setattr(ProcessTree, "sample", sample)
-    monkeypatch.setattr(sys, "executable", sleeper(folder))
+    start = [sleeper(folder)]
     processes._warn_of_own_figure.cache_clear()
     trial = folder / "trial-000"
     (trial / "seed-1").mkdir(parents=True)
@@ -60,8 +59,8 @@ def ending(
     )
     ticket = TrialTicket(None, str(folder), "s", 0, 0, ["score"], "score", None, 1, "g", "id")
     for _ in range(2):
-        attempt = Attempt(ticket, [], folder=trial)
-        TrialProcess("train", attempt).wait(limits, threading.Event())
+        attempt = Attempt(ticket, [], start=start, folder=trial)
+        TrialProcess(attempt).wait(limits, threading.Event())
     return attempt
 
 

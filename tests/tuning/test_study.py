@@ -10,6 +10,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.tuning import shared_trials
+from hexlit.tuning.config import SweepConfig
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import Retry, open_storage
 from hexlit.tuning.study import create_study
@@ -30,7 +31,7 @@ def test_programs_that_show_studies_know_the_objectives_by_name(tmp_path: Path) 
 def plan_in(folder: Path, *, join: bool = False, **settings: Any) -> Any:
     terms = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(1)"}
     storage = settings.pop("storage", str(folder / "shared.journal"))
-    judged = SimpleNamespace(join=join, resume=settings.pop("resume", False))
+    judged = SweepConfig(join=join, resume=settings.pop("resume", False))
     given = {
         "study_name": "s",
         "folder": folder,

@@ -3,12 +3,10 @@ results.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from hexlit.tracking.config import WandbConfig
 from hexlit.tracking.opening import open_run
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files, TrackedRun
@@ -18,18 +16,13 @@ COLUMNS = ("number", "state", "rank", "value", "seconds", "epochs", "failure")
 FILES = ("overall_results.json", "leaderboard.csv", "best.yaml")
 
 
-def track_sweep(
-    config: DictConfig, folder: Path, document: Mapping[str, Any], *, group: str, resumed: bool
-) -> None:
-    """Log the results `document` of the sweep in `folder`; log nothing where its trials log
-    nothing.
+def track_sweep(config: DictConfig, plan: Any, document: Mapping[str, Any]) -> None:
+    """Log the results `document` of the sweep of `plan`; log nothing where its trials log nothing.
 
-    `group` is that of the trials, where no setting names another.
+    Its group is that of the trials, where no setting names another.
     """
-    node = OmegaConf.select(config, "logger.wandb")
-    settings = None if node is None else OmegaConf.to_object(node)
-    if not isinstance(settings, WandbConfig):
-        return
+    folder, group, resumed = plan.folder, plan.group, plan.judged.resume
+    settings: Any = OmegaConf.to_object(config.logger.wandb)
     settings.group = settings.group or group
     facts: Any = OmegaConf.to_container(
         OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
@@ -40,8 +33,7 @@ def track_sweep(
         "git": git_state(),
         "versions": versions(),
     }
-    tags = ["sweep", str(facts.get("task", "")), str(facts.get("name", ""))]
-    tags = [tag for tag in tags if tag]
+    tags = ["sweep", facts["task"], facts["name"]]
     run = open_run(
         settings, folder, name=group, kind="sweep", tags=tags, facts=facts, resumed=resumed
     )
