@@ -17,8 +17,10 @@ from hexlit.hex.record import Ending
 from hexlit.selfplay.store import checked_table, to_records
 from hexlit.selfplay.targets import Target, targets_of
 
-COLUMNS = ["size", "swap", "moves", "winner", "ending", "opening", "values"]
-SEARCHED_COLUMNS = ["policy_plies", "policies", "simulations"]
+COLUMNS = [
+    *("size", "swap", "moves", "winner", "ending", "opening"),
+    *("values", "simulations", "policy_plies", "policies"),
+]
 
 SEARCHED, PLAYED = "searched", "played"
 """What is learned from a game: see `ReadOptions.targets`."""
@@ -99,19 +101,20 @@ def read_flat_games(
     games_read = []
     positions_read = []
     further: dict[str, list[NDArray[np.float16]]] = {one.name: [] for one in options.further}
-    columns = None if further else COLUMNS + SEARCHED_COLUMNS * (options.targets == SEARCHED)
+    policies = 0
     for part in parts:
-        table = checked_table(part, columns)
+        table = checked_table(part, None if further else COLUMNS)
         for batch in table.combine_chunks().to_batches():
             games = _usable(batch, options, left_out, part)
             first_ply = _first_plies(games, options.size, options.swap)
-            positions = _positions(games, first_ply, options)
+            positions = _positions(games, first_ply, options, policies)
+            policies += len(positions.policies)
             without_move = positions.counts == 0
             opening = games["opening"].to_numpy()[~without_move]
             left_out[OPENING] += int(opening.sum())
             left_out[BEFORE_SWAP] += int((first_ply[~without_move] - opening).sum())
             games = _without(games, without_move, NO_MOVE, left_out)
-            lengths = games["moves"].value_lengths().to_numpy()
+            lengths = _lengths(games["moves"])
             candidates = int((lengths - first_ply[~without_move]).sum())
             left_out[NO_POLICY] += candidates - len(positions.ply)
             games_read.append(
@@ -138,7 +141,7 @@ def read_flat_games(
         winner,
         np.concatenate([one.ply for one in positions_read]),
         np.concatenate([one.value for one in positions_read]),
-        _joined_rows(positions_read),
+        np.concatenate([one.policy_row for one in positions_read]),
         np.concatenate([one.policies for one in positions_read]),
     )
     joined = {name: np.concatenate(arrays) for name, arrays in further.items()}
@@ -180,47 +183,38 @@ def _usable(
     return _without(games, only_opening, NO_MOVE, left_out)
 
 
-def _positions(games: pa.RecordBatch, first_ply: Int64Array, options: ReadOptions) -> _Positions:
-    """The positions of `games` from `first_ply` `[G]` on, as `options.targets` says."""
-    lengths = games["moves"].value_lengths().to_numpy().astype(np.int64)
+def _positions(
+    games: pa.RecordBatch, first_ply: Int64Array, options: ReadOptions, policies_before: int
+) -> _Positions:
+    """The positions of `games` from `first_ply` `[G]` on, as `options.targets` says; the rows of
+    their policies begin with `policies_before`.
+    """
+    searches = options.targets == SEARCHED
     number = np.arange(games.num_rows)
-    if options.targets == PLAYED:
-        counts = np.maximum(lengths - first_ply, 0)
-        ply = _steps(counts) + np.repeat(first_ply, counts)
-        unknown = np.full(len(ply), np.nan, np.float32)
-        rows = np.full(len(ply), -1)
-        none = np.zeros((0, options.size**2 + options.swap), np.float16)
-        return _Positions(counts, ply.astype(np.int16), unknown, rows, none)
-    kept = games["policy_plies"].value_lengths().to_numpy().astype(np.int64)
-    simulations = games["simulations"].value_lengths().to_numpy()
-    by_search = (kept > 0) | (simulations > 0)
+    lengths = _lengths(games["moves"])
+    kept = _lengths(games["policy_plies"]) * searches
+    by_search = (kept > 0) | (_lengths(games["simulations"]) * searches > 0)
     counts = np.where(by_search, 0, np.maximum(lengths - first_ply, 0))
     played_game = np.repeat(number, counts)
     played_ply = _steps(counts) + np.repeat(first_ply, counts)
     searched_game = np.repeat(number, kept)
-    searched_ply = games["policy_plies"].flatten().to_numpy()
-    late = searched_ply >= first_ply[searched_game]
+    searched_ply = games["policy_plies"].flatten().to_numpy()[: len(searched_game)]
     policies, known = _policies(games, searched_game, _steps(kept), options)
-    row = np.where(known, np.arange(len(known)), -1)
+    row = np.where(known, np.arange(len(known)) + policies_before, -1)
+    late = searched_ply >= first_ply[searched_game]
     # In the order of the games, and of play within each.
     game = np.concatenate([played_game, searched_game[late]])
     ply = np.concatenate([played_ply, searched_ply[late]])
     policy_row = np.concatenate([np.full(len(played_ply), -1), row[late]])
     order = np.lexsort((ply, game))
     game, ply, policy_row = game[order], ply[order], policy_row[order]
-    value_counts = games["values"].value_lengths().to_numpy()
-    values = games["values"].flatten().to_numpy()
+    value_counts = _lengths(games["values"])
     value = np.full(len(ply), np.nan, np.float32)
-    has_value = value_counts[game] > 0
+    has_value = value_counts[game] * searches > 0
     places = _sums(value_counts)[game[has_value]] + ply[has_value]
-    value[has_value] = values[places]
-    return _Positions(
-        np.bincount(game, minlength=games.num_rows),
-        ply.astype(np.int16),
-        value,
-        policy_row,
-        policies,
-    )
+    value[has_value] = games["values"].flatten().to_numpy()[places]
+    counts = np.bincount(game, minlength=games.num_rows)
+    return _Positions(counts, ply.astype(np.int16), value, policy_row, policies)
 
 
 def _policies(
@@ -232,7 +226,7 @@ def _policies(
     cells = options.size**2
     stored = games["policies"].flatten().to_numpy()
     with_swap = games["swap"].to_numpy(zero_copy_only=False)
-    first = _sums(games["policies"].value_lengths().to_numpy())[game]
+    first = _sums(_lengths(games["policies"]))[game]
     start = first + number * (cells + with_swap[game])
     result = np.zeros((len(game), cells + options.swap), np.float16)
     result[:, :cells] = stored[start[:, None] + np.arange(cells)]
@@ -261,16 +255,6 @@ def _add_further(
     for record, chosen in zip(records, plies, strict=False):
         for name, values in targets_of(options.further, record).items():
             further[name].append(values[chosen])
-
-
-def _joined_rows(chunks: Sequence[_Positions]) -> Int64Array:
-    """The rows of policies of all `chunks`, whose policies follow one another."""
-    result = []
-    before = 0
-    for one in chunks:
-        result.append(np.where(one.policy_row >= 0, one.policy_row + before, -1))
-        before += len(one.policies)
-    return np.concatenate(result)
 
 
 def _steps(counts: Int64Array) -> Int64Array:
@@ -305,3 +289,9 @@ def _first_plies(games: pa.RecordBatch, size: int, swap: bool) -> Int64Array:
 def _sums(counts: Int64Array) -> Int64Array:
     """Sum of the counts before each, and of all, `[G + 1]`."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _lengths(lists: pa.ListArray) -> Int64Array:
+    """Entries in each of the lists, `[N]`."""
+    lengths: Int64Array = lists.value_lengths().to_numpy().astype(np.int64)
+    return lengths
