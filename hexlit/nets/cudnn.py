@@ -30,12 +30,12 @@ class CudnnForward(TwinForward):
         if obstacle := obstacle_for_plain_parts(net.config, "cuDNN's fused operators"):
             raise RuntimeError(obstacle)
         super().__init__(net, device, dtype, channels_last)
-        self.twin.stem.__class__ = FusedConvolution
+        self.twin.stem.__class__ = CudnnConvolution
         for block in self.twin.blocks:
-            block.__class__ = FusedBlock
+            block.__class__ = CudnnBlock
 
 
-class FusedConvolution(ConvNorm):
+class CudnnConvolution(ConvNorm):
     """A folded convolution with its ReLU."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ class FusedConvolution(ConvNorm):
         return convolved(self, x)
 
 
-class FusedBlock(ResidualBlock):
+class CudnnBlock(ResidualBlock):
     """A block of folded convolutions."""
 
     def forward(self, x: Tensor) -> Tensor:

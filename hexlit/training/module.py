@@ -40,6 +40,7 @@ from hexlit.training.budget import progress
 from hexlit.training.captured_step import CapturedStep, captured_step
 from hexlit.training.checkpoints import read_checkpoint
 from hexlit.training.config import ELEMENTWISE, OptimizerConfig, TrainerConfig
+from hexlit.training.gradient_check import check_gradients
 from hexlit.training.optimizer import (
     FlatParameters,
     RunningAverage,
@@ -326,7 +327,8 @@ class TrainedModule(L.LightningModule):
             optimizer.zero_grad()
 
     def on_train_start(self) -> None:
-        """Decide whether steps are captured as graphs."""
+        """Try the gradients of another device, and decide whether steps are captured as graphs."""
+        check_gradients(self)
         self.captured = captured_step(self)
 
     def on_train_end(self) -> None:

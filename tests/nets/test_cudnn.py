@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from hexlit.nets.config import NetConfig
-from hexlit.nets.cudnn import CudnnForward, FusedBlock
+from hexlit.nets.cudnn import CudnnBlock, CudnnForward
 from hexlit.nets.evaluator import random_planes
 from hexlit.nets.tower import HexNet, build_net
 
@@ -71,7 +71,7 @@ def test_its_answers_are_those_of_the_network(
     torch.testing.assert_close(policy, expected.policy_logits, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(value, expected.value_logit, rtol=1e-4, atol=1e-4)
     assert calls.count("add_relu") == fused
-    assert all(isinstance(block, FusedBlock) for block in forward.twin.blocks)
+    assert all(isinstance(block, CudnnBlock) for block in forward.twin.blocks)
 
 
 @pytest.mark.parametrize(
