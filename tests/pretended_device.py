@@ -96,6 +96,7 @@ def pretend_mps(monkeypatch: pytest.MonkeyPatch) -> PretendedDevice:
     """Let this machine seem to have an Apple GPU; enter the result where it is used."""
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     monkeypatch.setattr(torch.backends.mps, "is_built", lambda: True)
+    monkeypatch.setattr("platform.processor", lambda: "arm")
     monkeypatch.setattr(MPSAccelerator, "is_available", staticmethod(lambda: True))
     monkeypatch.setattr(
         "lightning.fabric.accelerators.mps._get_all_available_mps_gpus", lambda: [0]

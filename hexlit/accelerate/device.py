@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import platform
 from typing import Any
 
 import torch
@@ -108,11 +109,22 @@ def why_missing(device: torch.device) -> str:
         count = torch.cuda.device_count()
         few = f"this machine has {count} CUDA device(s); the last is cuda:{count - 1}"
         return few if (device.index or 0) >= count else ""
-    if device.type != "mps" or torch.backends.mps.is_available():
+    if device.type != "mps":
         return ""
+    if torch.backends.mps.is_available():
+        return _why_lightning_refuses_mps()
     if not torch.backends.mps.is_built():
         return f"this torch ({version}) is built without MPS, which torch for Apple silicon has; use the cpu"
     return "no MPS device is found; it needs Apple silicon and macOS 14 or later, else use accelerator.device=cpu"
+
+
+def _why_lightning_refuses_mps() -> str:
+    """Why Lightning does not take the MPS device that torch has; empty if it does."""
+    if os.environ.get("DISABLE_MPS") == "1":
+        return "DISABLE_MPS=1 turns it off; unset it, or use the cpu"
+    if platform.processor() not in ("arm", "arm64"):
+        return "this Python is not one for Apple silicon; use the cpu, or a Python built for arm64"
+    return ""
 
 
 def trial_failure(device: torch.device) -> str:

@@ -17,13 +17,21 @@ class Machine:
         self.monkeypatch = monkeypatch
 
     def has(
-        self, *, cuda: int = 0, mps: bool = False, fails: str = "", built: str = "", mac: str = ""
+        self,
+        *,
+        cuda: int = 0,
+        mps: bool = False,
+        fails: str = "",
+        built: str = "",
+        mac: str = "",
+        processor: str = "arm",
     ) -> None:
         patch = self.monkeypatch.setattr
         patch(torch.version, "cuda", "13.0" if cuda else built or None)
         patch(torch.cuda, "is_available", lambda: cuda > 0)
         patch(torch.cuda, "device_count", lambda: cuda)
         patch(torch.backends.mps, "is_available", lambda: mps)
+        patch("platform.processor", lambda: processor)
         patch(torch.backends.mps, "is_built", lambda: mps or bool(mac))
         patch(
             device_module,
@@ -120,6 +128,7 @@ def test_a_trial_of_a_sweep_does_not_evade_a_full_card(
         ("tpu", {}, "choose one of auto"),
         ("cuda", {"built": "13.0"}, "no CUDA device or driver"),
         ("mps", {"mac": "13.6"}, "needs Apple silicon and macOS 14"),
+        ("mps", {"mps": True, "processor": "i386"}, "not one for Apple silicon"),
     ],
 )
 def test_named_device_that_is_missing_is_refused_with_the_reason(
@@ -128,6 +137,17 @@ def test_named_device_that_is_missing_is_refused_with_the_reason(
     machine.has(**found)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=f"accelerator.device={requested}: .*{said}"):
         choose_device(requested)
+
+
+def test_mps_that_the_environment_turns_off_is_refused(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lightning would raise later."""
+    machine.has(mps=True)
+    monkeypatch.setenv("DISABLE_MPS", "1")
+    with pytest.raises(UsageError, match=r"^accelerator\.device=mps: DISABLE_MPS=1 turns it off"):
+        choose_device("mps")
+    assert choose_device("auto") == torch.device("cpu")
 
 
 @pytest.mark.parametrize("form", ["cuda", "cuda:0", torch.device("cuda"), torch.device("cuda", 0)])
