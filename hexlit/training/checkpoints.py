@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +32,11 @@ class WholeCheckpoints(TorchCheckpointIO):
     it over the old checkpoint. Here the old one stays until the new one is on disk.
     """
 
-    def __init__(self, saved: Callable[[Path], None] = lambda path: None) -> None:
-        """`saved(path)` is called after each checkpoint that has been written."""
-        super().__init__()
-        self._saved = saved
-
     def save_checkpoint(
         self, checkpoint: Mapping[str, Any], path: Any, storage_options: Any | None = None
     ) -> None:
         """Write `checkpoint` to `path`, whole or not at all; raises `OSError` if that fails."""
         save_whole(dict(checkpoint), Path(path))
-        self._saved(Path(path))
 
     def load_checkpoint(
         self, path: Any, map_location: Any | None = None, weights_only: bool | None = None

@@ -334,14 +334,14 @@ class PhaseClock:
         """Forget the rows of `epoch` and later, which the run repeats; those before it took
         `seconds` or more.
 
-        What a kill left without a row was spent on saving the epoch before.
+        The time that a kill left without a row was spent on saving the epoch before.
         """
         self._rows = [row for row in self._rows if row[0] < epoch]
-        missing = seconds - sum(row.wall_seconds for _, _, row in self._rows)
-        if missing > 0:
-            saving = PhaseTotals(1, missing, work_seconds=missing)
-            self._rows.append((epoch - 1, SAVING, saving))
         self._numbers = {row[:2]: number for number, row in enumerate(self._rows)}
+        missing = seconds - sum(row.wall_seconds for _, _, row in self._rows)
+        saving = epoch - 1, SAVING
+        if missing > 0 and saving not in self._numbers:
+            self._rows.append((*saving, PhaseTotals(1, missing, work_seconds=missing)))
         self._written = 0
         self._write()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import lightning as L
 import torch
-from lightning.pytorch.callbacks import LambdaCallback, ModelCheckpoint
+from lightning.pytorch.callbacks import LambdaCallback
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.profilers import (
     AdvancedProfiler,
@@ -29,12 +29,12 @@ from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.batches import whole_size
 from hexlit.training.budget import Budget, budgets_of
-from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoints
+from hexlit.training.checkpoints import BEST, CHECKPOINTS, WholeCheckpoints
 from hexlit.training.config import RunOptions
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
 from hexlit.training.evaluation import (
-    BestCheckpoint,
     EarlyStopping,
+    EpochCheckpoints,
     EpochPhases,
     EvaluationPhase,
     ending_of,
@@ -166,7 +166,6 @@ class _Run:
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
         config, task, profile = self.config, self.task, self.profile
-        checkpoints = self.folder / CHECKPOINTS
         # Lightning calls each hook of all callbacks in this order.
         callbacks: list[L.Callback] = [
             # The first: a phase spans the work of all others.
@@ -188,13 +187,7 @@ class _Run:
             *self.options.callbacks,
             self.stopping,  # after all that logs, for it reads one of these figures
             self.metrics,  # after all that logs, and before the checkpoints
-            BestCheckpoint(self.stopping, checkpoints / BEST),
-            ModelCheckpoint(
-                checkpoints,
-                LAST.removesuffix(".ckpt"),
-                enable_version_counter=False,
-                save_on_train_epoch_end=True,
-            ),
+            EpochCheckpoints(self.stopping, self.folder / CHECKPOINTS, self.options.saved),
         ]
         return L.Trainer(
             accelerator=profile.device.type,
@@ -202,7 +195,7 @@ class _Run:
             limit_val_batches=batches(config.trainer.limit_val_batches),
             profiler=self._profiler(),
             detect_anomaly=config.trainer.detect_anomaly,
-            **hardware_arguments(profile, ranks(), [WholeCheckpoints(self.options.saved)]),
+            **hardware_arguments(profile, ranks(), [WholeCheckpoints()]),
             max_epochs=config.trainer.max_epochs,
             logger=self.loggers,
             callbacks=callbacks,
