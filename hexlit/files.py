@@ -95,6 +95,19 @@ def write_text_atomic(path: Path, text: str) -> None:
         temporary.write_bytes(text.encode("utf-8"))
 
 
+def link_atomic(source: Path, target: Path) -> None:
+    """Give the file `source` the further name `target`, which another file may have had.
+
+    Neither may be changed in place from now on. Where the file system has no links, it is a copy.
+    """
+    with replacing(target) as temporary:
+        temporary.unlink()
+        try:
+            temporary.hardlink_to(source)
+        except OSError:
+            shutil.copyfile(source, temporary)
+
+
 def remove_temporary(folder: Path, *, below: bool = True) -> None:
     """Remove the unfinished files of ended processes in (and `below`) `folder`.
 

@@ -1,5 +1,6 @@
 """Whole files or none, and what no file replaces."""
 
+import errno
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from hexlit import files
-from hexlit.files import cache_folder, write_json_atomic, write_text_atomic
+from hexlit.files import cache_folder, link_atomic, write_json_atomic, write_text_atomic
 
 
 def test_a_device_or_a_pipe_is_never_replaced_by_a_file(tmp_path: Path) -> None:
@@ -146,3 +147,27 @@ def test_sigterm_leaves_no_unfinished_file(tmp_path: Path) -> None:
         process.terminate()
         assert process.wait(20) == 130
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_further_name_replaces_the_file_that_had_it(
+    linked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a copy where the file system refuses links; the next file of either name leaves the other."""
+
+    def refuse(self: Path, target: Path) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if not linked:
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+    best, last = tmp_path / "best", tmp_path / "last"
+    write_text_atomic(last, "old")
+    for content in ("one", "two"):
+        write_text_atomic(best, content)
+        link_atomic(best, last)
+        link_atomic(best, last)
+        assert (best.read_text(), last.read_text()) == (content, content)
+        assert best.samefile(last) == linked
+    write_text_atomic(last, "three")
+    assert (best.read_text(), last.read_text()) == ("two", "three")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best", "last"]

@@ -152,10 +152,9 @@ def train_in_folder(
     if settings.resume is None and ranks().writes:
         write_settings()
 
-    def saved(path: Path) -> None:
+    def saved() -> None:
         run_folder.check()
-        if path.name == "last.ckpt":
-            write_settings()
+        write_settings()
 
     with other_ranks(settings.accelerator.devices, composed):
         options = RunOptions(

@@ -22,10 +22,7 @@ from hexlit.selfplay.rebuild import (
     further_targets,
     with_policy,
 )
-from hexlit.selfplay.targets import Target, targets_of
-
-Further = dict[str, NDArray[np.float16]]
-"""Further targets by name."""
+from hexlit.selfplay.targets import Target
 
 
 class ReplayWindow:
@@ -51,13 +48,11 @@ class ReplayWindow:
         self.search_value_share = search_value_share
         self.targets = targets
         self._records: deque[GameRecord] = deque()
-        self._further: deque[Further] = deque()
-        self._positions = 0
         self._index: _Index | None = None
 
     def __len__(self) -> int:
         """Number of positions."""
-        return self._positions
+        return 0 if self._index is None else len(self._index.value)
 
     @property
     def records(self) -> list[GameRecord]:
@@ -71,17 +66,15 @@ class ReplayWindow:
 
     def extend(self, records: Iterable[GameRecord]) -> None:
         """Add games; the oldest leave if the others fill the window without them."""
-        for record in records:
-            self._records.append(record)
-            self._further.append(targets_of(self.targets, record))
-            self._positions += len(record.policy_plies)
-        while (
-            self._records and self._positions - len(self._records[0].policy_plies) >= self.capacity
-        ):
-            oldest = self._records.popleft()
-            self._further.popleft()
-            self._positions -= len(oldest.policy_plies)
-        self._index = None
+        fresh = list(records)
+        self._records.extend(fresh)
+        self._index = self._index_with(fresh)
+        surplus = len(self) - self.capacity
+        gone = 0
+        while self._records and gone + len(self._records[0].policy_plies) <= surplus:
+            gone += len(self._records.popleft().policy_plies)
+        if self._index is not None:
+            self._index = self._index.without(gone)
 
     def epoch(
         self,
@@ -99,22 +92,23 @@ class ReplayWindow:
         and `epoch` only. With `others`, each batch takes a `share` of its positions from them, also
         without repeats as long as they last. The share is rounded so that it holds over the epoch.
         """
-        if not self._positions:
-            raise UsageError("the replay window holds no position to learn from")
         if self._index is None:
-            self._index = self._make_index()
+            raise UsageError("the replay window holds no position to learn from")
         random = np.random.default_rng([seed, epoch])
         ends = np.arange(1, steps + 1) * batch
         ends_of_others = np.rint(ends * share).astype(np.int64)
-        all_rows = np.arange(self._positions)
+        all_rows = np.arange(len(self))
         part = drawn_part(random, self._index, all_rows, ends - ends_of_others)
         if others is None:
             return Epoch(part)
         part_of_others = drawn_part(random, others.positions, others.rows, ends_of_others)
         return Epoch(part, part_of_others)
 
-    def _make_index(self) -> "_Index":
-        kept = [record for record in self._records if len(record.policy_plies)]
+    def _index_with(self, records: Sequence[GameRecord]) -> "_Index | None":
+        """The index of all games so far, those of `records` at its end."""
+        kept = [record for record in records if len(record.policy_plies)]
+        if not kept:
+            return self._index
         lengths = np.array([len(record.moves) for record in kept])
         counts = [len(record.policy_plies) for record in kept]
         first = np.repeat(np.cumsum(lengths) - lengths, counts)
@@ -122,16 +116,16 @@ class ReplayWindow:
         ply = np.concatenate([record.policy_plies for record in kept])
         further = {}
         for target in self.targets:
-            pairs = zip(self._records, self._further, strict=True)
-            rows = [values[target.name][record.policy_plies] for record, values in pairs]
+            rows = [target.of_game(record)[record.policy_plies] for record in kept]
             further[target.name] = np.concatenate(rows)
-        return _Index(
+        index = _Index(
             size=self.size,
             histories=Histories(moves, first, ply, (ply == 1) & self.swap),
             policy=np.concatenate([record.policies for record in kept]),
             value=value_targets(kept, self.search_value_share),
             further=further,
         )
+        return index if self._index is None else self._index.followed_by(index)
 
 
 class _Index(NamedTuple):
@@ -144,8 +138,40 @@ class _Index(NamedTuple):
     """Over the board's actions, `[P, A]`."""
     value: FloatArray
     """For the player to move, `[P]`."""
-    further: Further
-    """On the board, `[P, ...]` each."""
+    further: dict[str, NDArray[np.float16]]
+    """Further targets by name, on the board, `[P, ...]` each."""
+
+    def followed_by(self, other: "_Index") -> "_Index":
+        """The index of the games of both, in new arrays: epochs drawn before have the old ones."""
+        before = self.histories
+        after = other.histories
+        further = {}
+        for name, rows in self.further.items():
+            further[name] = np.concatenate([rows, other.further[name]])
+        return self._replace(
+            histories=Histories(
+                np.concatenate([before.moves, after.moves]),
+                np.concatenate([before.first, after.first + len(before.moves)]),
+                np.concatenate([before.ply, after.ply]),
+                np.concatenate([before.may_swap, after.may_swap]),
+            ),
+            policy=np.concatenate([self.policy, other.policy]),
+            value=np.concatenate([self.value, other.value]),
+            further=further,
+        )
+
+    def without(self, count: int) -> "_Index":
+        """The index without its first `count` positions, which are those of whole games."""
+        of = self.histories
+        start = of.first[count]
+        return self._replace(
+            histories=Histories(
+                of.moves[start:], of.first[count:] - start, of.ply[count:], of.may_swap[count:]
+            ),
+            policy=self.policy[count:],
+            value=self.value[count:],
+            further={name: rows[count:] for name, rows in self.further.items()},
+        )
 
     def batch(self, rows: Int64Array, turned: BoolArray) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` is set."""

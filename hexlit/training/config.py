@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from hexlit.errors import UsageError
@@ -192,8 +191,8 @@ class RunOptions:
     """Whether the result does not matter, as of a pruned trial: then it is not measured again after
     the last epoch.
     """
-    saved: Callable[[Path], None] = lambda path: None
-    """Called after each checkpoint that has been written and checked."""
+    saved: Callable[[], None] = lambda: None
+    """Called after each epoch whose checkpoints have been written and checked."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """They describe the run on Weights & Biases, in addition to its configuration."""
     tags: Sequence[str] = ()

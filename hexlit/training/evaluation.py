@@ -5,7 +5,7 @@ import logging
 import math
 import os
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from lightning.pytorch.callbacks import Checkpoint
 from hexlit.accelerate.collectives import broadcast, on_writer
 from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
+from hexlit.files import link_atomic
 from hexlit.training.batches import whole_size
 from hexlit.training.budget import budgets
-from hexlit.training.checkpoints import read_checkpoint
+from hexlit.training.checkpoints import BEST, LAST, read_checkpoint
 from hexlit.training.config import TrainerConfig
 from hexlit.training.phases import PhaseClock, RunDisplay
 from hexlit.training.task import Evaluation
@@ -386,22 +387,30 @@ class EarlyStopping(L.Callback):
         return self._patience is not None and self._waited >= self._patience
 
 
-class BestCheckpoint(Checkpoint):
-    """Writes `best.ckpt` after each epoch that `EarlyStopping` holds for the best.
+class EpochCheckpoints(Checkpoint):
+    """Writes `last.ckpt` after each epoch, and `best.ckpt` after each that `EarlyStopping` holds for
+    the best, which is the same file then.
 
     It is a checkpoint for Lightning, which therefore calls it after all other callbacks.
     Lightning's own would keep a second account of the best epoch, and forget it in a folder that
     was moved.
     """
 
-    def __init__(self, stopping: EarlyStopping, file: Path) -> None:
-        """Write `file`, the checkpoint that `stopping` restores."""
-        self._stopping, self._file = stopping, file
+    def __init__(
+        self, stopping: EarlyStopping, folder: Path, saved: Callable[[], None] = lambda: None
+    ) -> None:
+        """Write them in `folder`, and then call `saved`."""
+        self._stopping, self._folder, self._saved = stopping, folder, saved
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Write it, on all ranks together."""
-        if self._stopping.best_epoch == trainer.current_epoch:
-            trainer.save_checkpoint(self._file)
+        """Write them, on all ranks together. The best one comes first: a resumed run needs it."""
+        best, last = self._folder / BEST, self._folder / LAST
+        is_best = self._stopping.best_epoch == trainer.current_epoch
+        trainer.save_checkpoint(best if is_best else last)
+        if trainer.is_global_zero:
+            if is_best:
+                link_atomic(best, last)
+            self._saved()
 
 
 def ending_of(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from hexlit.accelerate.memory import DeviceGauge, reset_peak
-from hexlit.training.tables import read_table, write_table
+from hexlit.training.tables import append_rows, read_table, write_table
 
 COMPILING = "compiling"
 """Phase for compiling code, or for loading code compiled before."""
@@ -224,11 +224,11 @@ class PhaseListener(Protocol):
 
 
 class PhaseClock:
-    """Measures the phases of a run, one after the other, and keeps `phases.csv` (whole after every
-    phase).
+    """Measures the phases of a run, one after the other, and keeps `phases.csv`.
 
     Existing rows of `path` are kept, so that the totals of an interrupted run stay right. Call
-    `resume` with the first epoch that is repeated. With `path=None` nothing is written.
+    `resume` with the first epoch that is repeated. With `path=None` nothing is written. Rows are
+    appended once they are final, and those before them: all of an epoch but `saving` at its end.
 
         with clock.phase("training", epoch=3, goal=400) as phase:
             phase.add(examples=128)
@@ -256,8 +256,10 @@ class PhaseClock:
         self.listeners: list[PhaseListener] = []
         self._gauge = gauge
         self._rows = read_rows(path, self.units)
+        self._written = 0  # rows of the file; 0: it is to be written anew
         self._current: Phase | None = None
         self._outside: tuple[int, str] | None = None  # epoch and row of the time between phases
+        self._numbers: dict[tuple[int, str], int] = {}  # of the rows of such times
         self._booked = (
             0.0,
             0.0,
@@ -303,11 +305,13 @@ class PhaseClock:
         if self._outside is not None and self._current is None:
             self._book_time_between(time.monotonic())
             self._outside = epoch, name
+            self._write()
 
     def settle(self) -> None:
-        """Bring the rows up to this instant; inside a phase, up to its beginning."""
+        """Bring the file up to this instant; inside a phase, up to its beginning."""
         if self._outside is not None and self._current is None:
             self._book_time_between(time.monotonic())
+            self._written = 0
             self._write()
 
     def _book_time_between(self, until: float) -> None:
@@ -317,15 +321,28 @@ class PhaseClock:
         seconds, cpu_seconds = max(0.0, until - since), max(0.0, self._booked[1] - since_cpu)
         part = PhaseTotals(wall_seconds=seconds, cpu_seconds=cpu_seconds, work_seconds=seconds)
         part.read_device(self._gauge, since)
-        for number, (epoch, name, row) in enumerate(self._rows):
-            if (epoch, name) == self._outside:
-                self._rows[number] = epoch, name, PhaseTotals.of([row, part])
-                return
-        self._rows.append((*self._outside, replace(part, epochs=1)))
+        number = self._numbers.setdefault(self._outside, len(self._rows))
+        if number == len(self._rows):
+            self._rows.append((*self._outside, replace(part, epochs=1)))
+            return
+        epoch, name, row = self._rows[number]
+        self._rows[number] = epoch, name, PhaseTotals.of([row, part])
+        if number < self._written:
+            self._written = 0
 
-    def resume(self, epoch: int) -> None:
-        """Forget the rows of `epoch` and later, which the run repeats."""
+    def resume(self, epoch: int, seconds: float = 0.0) -> None:
+        """Forget the rows of `epoch` and later, which the run repeats; those before it took
+        `seconds` or more.
+
+        The time that a kill left without a row was spent on saving the epoch before.
+        """
         self._rows = [row for row in self._rows if row[0] < epoch]
+        self._numbers = {row[:2]: number for number, row in enumerate(self._rows)}
+        missing = seconds - sum(row.wall_seconds for _, _, row in self._rows)
+        saving = epoch - 1, SAVING
+        if missing > 0 and saving not in self._numbers:
+            self._rows.append((*saving, PhaseTotals(1, missing, work_seconds=missing)))
+        self._written = 0
         self._write()
 
     def totals(self) -> dict[str, PhaseTotals]:
@@ -345,12 +362,21 @@ class PhaseClock:
         return PhaseTotals.of(rows[1:] or rows)
 
     def _write(self) -> None:
-        if self.path is not None:
-            rows = [
-                {"epoch": epoch, "phase": name, **row.as_dict(self.units)}
-                for epoch, name, row in self._rows
-            ]
-            write_table(self.path, ("epoch", "phase", *PhaseTotals().as_dict(self.units)), rows)
+        if self.path is None:
+            return
+        final = len(self._rows)
+        write = write_table
+        if self._written and self.path.exists():
+            write = append_rows
+            if self._outside is not None:
+                final = max(self._numbers.get(self._outside, final), self._written)
+        else:
+            self._written = 0
+        rows = []
+        for epoch, name, row in self._rows[self._written : final]:
+            rows.append({"epoch": epoch, "phase": name, **row.as_dict(self.units)})
+        write(self.path, ("epoch", "phase", *PhaseTotals().as_dict(self.units)), rows)
+        self._written = final
 
 
 class RunDisplay(PhaseListener, Protocol):

@@ -30,9 +30,9 @@ class HasEndedError(Exception):
 
 def resumed_checkpoint(
     config: RunSettings, task: Task, folder: Path, *, trial: bool
-) -> tuple[Path | None, int]:
-    """The checkpoint to continue from and the first epoch to do; None for a run without one, new or
-    killed early.
+) -> tuple[Path | None, int, float]:
+    """The checkpoint to continue from, the first epoch to do, and the seconds of those before; None
+    for a run without one, new or killed early.
 
     A trial of a sweep that has ended continues too: its figures are still to be reported.
 
@@ -43,10 +43,10 @@ def resumed_checkpoint(
     """
     path = folder / CHECKPOINTS / LAST
     if config.resume is None:
-        return None, 0
+        return None, 0, 0.0
     if not path.exists():
         refuse_lost_checkpoint(path, folder)
-        return None, 0
+        return None, 0, 0.0
     checkpoint = read_checkpoint(path)
     saved = checkpoint["hyper_parameters"]
     task.check_resume(saved, folder)
@@ -67,7 +67,7 @@ def resumed_checkpoint(
         why = why_ended(config, task, summary, checkpoint["callbacks"])
         if why is not None:
             raise HasEndedError(summary, why)
-    return path, done
+    return path, done, checkpoint["callbacks"]["Cost"]["seconds"]
 
 
 def refuse_lost_checkpoint(path: Path, folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import lightning as L
 import torch
-from lightning.pytorch.callbacks import LambdaCallback, ModelCheckpoint
+from lightning.pytorch.callbacks import LambdaCallback
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.profilers import (
     AdvancedProfiler,
@@ -29,12 +29,12 @@ from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.batches import whole_size
 from hexlit.training.budget import Budget, budgets_of
-from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoints
+from hexlit.training.checkpoints import BEST, CHECKPOINTS, WholeCheckpoints
 from hexlit.training.config import RunOptions
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
 from hexlit.training.evaluation import (
-    BestCheckpoint,
     EarlyStopping,
+    EpochCheckpoints,
     EpochPhases,
     EvaluationPhase,
     ending_of,
@@ -44,7 +44,7 @@ from hexlit.training.finite_guard import FiniteGuard
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
 from hexlit.training.module import TrainedModule
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
-from hexlit.training.phases import COMPILING, FINISHING, SAVING, PhaseClock, RunDisplay
+from hexlit.training.phases import COMPILING, FINISHING, SAVING, RunDisplay
 from hexlit.training.resuming import resumed_checkpoint
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
 from hexlit.training.usage import RunUsage
@@ -72,8 +72,9 @@ def run(
     profile.apply()
     refuse_for_several(profile, ranks())
     origin = folder if ranks().writes else Path(config.resume or ".")
-    checkpoint, first_epoch = resumed_checkpoint(config, task, origin, trial=options.trial)
-    session = _Run(config, task, folder, profile, options, first_epoch)
+    start = resumed_checkpoint(config, task, origin, trial=options.trial)
+    checkpoint, first_epoch, seconds = start
+    session = _Run(config, task, folder, profile, options, first_epoch, seconds)
     failed = True
     try:
         session.set_up(display_from(first_epoch))
@@ -89,7 +90,9 @@ def run(
 
 @dataclass
 class _Run:
-    """A run of `task` from `first_epoch` on: its measurements, its loggers and its Trainer."""
+    """A run of `task` from `first_epoch` on, after `seconds` of training: its measurements, its
+    loggers and its Trainer.
+    """
 
     config: RunSettings
     task: Task
@@ -97,6 +100,7 @@ class _Run:
     profile: DeviceProfile
     options: RunOptions
     first_epoch: int
+    seconds: float
     loggers: list[Logger] = field(default_factory=list, init=False)
 
     def set_up(self, display: RunDisplay) -> None:
@@ -104,7 +108,7 @@ class _Run:
         config, task, options, started = self.config, self.task, self.options, self.options.started
         self.usage = RunUsage(self.folder, self.profile, task.units)
         self.clock = clock = self.usage.clock
-        clock.resume(self.first_epoch)
+        clock.resume(self.first_epoch, self.seconds)
         earlier = sum(total.wall_seconds for total in clock.totals().values())
         clock.account(started, self.first_epoch)
         clock.cpu_clock = lambda: time.process_time() + task.cpu_seconds()
@@ -154,7 +158,7 @@ class _Run:
         )
         best = self.folder / CHECKPOINTS / BEST
         self.stopping = EarlyStopping(config.trainer, best, rare, others_log=bool(config.callbacks))
-        self.cost = Cost(task, clock, started, earlier)
+        self.cost = Cost(task, started, earlier)
         budgets = budgets_of(
             config.trainer, lambda: time.monotonic() - started, lambda: self.cost.flops
         )
@@ -162,7 +166,6 @@ class _Run:
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
         config, task, profile = self.config, self.task, self.profile
-        checkpoints = self.folder / CHECKPOINTS
         # Lightning calls each hook of all callbacks in this order.
         callbacks: list[L.Callback] = [
             # The first: a phase spans the work of all others.
@@ -184,13 +187,7 @@ class _Run:
             *self.options.callbacks,
             self.stopping,  # after all that logs, for it reads one of these figures
             self.metrics,  # after all that logs, and before the checkpoints
-            BestCheckpoint(self.stopping, checkpoints / BEST),
-            ModelCheckpoint(
-                checkpoints,
-                LAST.removesuffix(".ckpt"),
-                enable_version_counter=False,
-                save_on_train_epoch_end=True,
-            ),
+            EpochCheckpoints(self.stopping, self.folder / CHECKPOINTS, self.options.saved),
         ]
         return L.Trainer(
             accelerator=profile.device.type,
@@ -198,7 +195,7 @@ class _Run:
             limit_val_batches=batches(config.trainer.limit_val_batches),
             profiler=self._profiler(),
             detect_anomaly=config.trainer.detect_anomaly,
-            **hardware_arguments(profile, ranks(), [WholeCheckpoints(self.options.saved)]),
+            **hardware_arguments(profile, ranks(), [WholeCheckpoints()]),
             max_epochs=config.trainer.max_epochs,
             logger=self.loggers,
             callbacks=callbacks,
@@ -368,15 +365,13 @@ class Cost(L.Callback):
     precision (7 digits), `flops` is exact.
     """
 
-    def __init__(self, task: Task, clock: PhaseClock, started: float, earlier: float = 0.0) -> None:
+    def __init__(self, task: Task, started: float, earlier: float = 0.0) -> None:
         """The cost of `task`.
 
         This session began at `started` on `time.monotonic()`; the earlier ones took `earlier`
-        seconds or more, for they continued after their last checkpoint. The rows of `clock` are up
-        to date whenever a checkpoint has the time.
+        seconds or more, for they continued after their last checkpoint.
         """
         self._task, self._flops_per_example = task, 0
-        self._settle = clock.settle
         self._started = started
         self._earlier = earlier
         self._training = 0
@@ -416,7 +411,6 @@ class Cost(L.Callback):
         pl_module.log_dict({f"cost.{name}": value for name, value in costs.items() if value})
 
     def state_dict(self) -> dict[str, Any]:
-        self._settle()
         return {"training": self._training, "seconds": self.seconds}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

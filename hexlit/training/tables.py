@@ -1,11 +1,14 @@
-"""Tables with an epoch in every row, as CSV files that are whole at every instant."""
+"""Tables with an epoch in every row, as CSV files.
+
+They are whole at every instant, but for the last line: a kill may tear one that is being appended.
+"""
 
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from hexlit.errors import UsageError
 from hexlit.files import read_regular, write_text_atomic
@@ -16,19 +19,29 @@ Row = TypeVar("Row")
 def write_table(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write the `columns` of `rows`, whole or not at all; None and a missing value are empty."""
     text = io.StringIO()
-    table = csv.DictWriter(text, list(columns), extrasaction="ignore", lineterminator="\n")
-    table.writeheader()
+    csv.writer(text, lineterminator="\n").writerow(columns)
+    _write_rows(text, columns, rows)
+    write_text_atomic(path, text.getvalue())
+
+
+def append_rows(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Append `rows` to the table at `path`, which has these `columns` and ends with a whole row."""
+    with path.open("a", encoding="utf-8", newline="") as file:
+        _write_rows(file, columns, rows)
+
+
+def _write_rows(file: TextIO, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    table = csv.DictWriter(file, list(columns), extrasaction="ignore", lineterminator="\n")
     for row in rows:
         cells = dict(row)
         for name, cell in row.items():
             if isinstance(cell, float):
                 cells[name] = f"{cell:.9g}"
         table.writerow(cells)
-    write_text_atomic(path, text.getvalue())
 
 
 def read_table(path: Path | None, parse: Callable[[dict[str, str]], Row]) -> list[Row]:
-    """The rows of a table, each by `parse`; none without a file.
+    """The rows of a table, each by `parse`; none without a file. A torn last line is left out.
 
     Raises:
         UsageError: a row cannot be parsed; the message names its line.
@@ -36,6 +49,7 @@ def read_table(path: Path | None, parse: Callable[[dict[str, str]], Row]) -> lis
     if path is None or not path.exists():
         return []
     content = read_regular(path)
+    content = content[: content.rfind(b"\n") + 1] or content
     table = csv.DictReader(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline=""))
     try:
         return [parse(row) for row in table]
@@ -59,6 +73,7 @@ class EpochTable:
         self.rows: list[Mapping[str, Any]] = read_table(
             path, lambda row: row | {"epoch": int(row["epoch"])}
         )
+        self._columns: dict[str, None] = {}  # of the file, once it was written here
 
     def resume(self, epoch: int) -> None:
         """Forget the rows of `epoch` and later, which the run repeats."""
@@ -69,10 +84,15 @@ class EpochTable:
         """Add the row of an epoch after those before it; columns stay in the order of their first
         appearance.
         """
-        self.rows = [*(earlier for earlier in self.rows if earlier["epoch"] < row["epoch"]), row]
-        self._write()
+        earlier = [one for one in self.rows if one["epoch"] < row["epoch"]]
+        fits = len(earlier) == len(self.rows) and row.keys() <= self._columns.keys()
+        self.rows = [*earlier, row]
+        if fits and self.path is not None and self.path.exists():
+            append_rows(self.path, self._columns, [row])
+        else:
+            self._write()
 
     def _write(self) -> None:
+        self._columns = dict.fromkeys(["epoch", *chain.from_iterable(self.rows)])
         if self.path is not None:
-            columns = dict.fromkeys(["epoch", *chain.from_iterable(self.rows)])
-            write_table(self.path, columns, self.rows)
+            write_table(self.path, self._columns, self.rows)

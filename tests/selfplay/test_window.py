@@ -2,14 +2,18 @@
 
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.rebuild import Batch
+from hexlit.selfplay.targets import Target
 from hexlit.selfplay.window import ReplayWindow, brier_score, value_targets
 from tests.selfplay.recorded_games import opened, save
 from tests.selfplay.recorded_games import random_games as random_recorded_games
@@ -158,6 +162,41 @@ def test_games_added_one_by_one_or_at_once_leave_the_same_window() -> None:
     assert (len(at_once), at_once.game_ids) == (len(one_by_one), one_by_one.game_ids)
     drawn = [window.epoch(batch=32, steps=2, seed=0, epoch=4) for window in (at_once, one_by_one)]
     assert rows(drawn[0][1]) == rows(drawn[1][1])
+
+
+def arrays_of(window: ReplayWindow, epoch: int) -> list[tuple[object, ...]]:
+    """Type, shape and bytes of each array of the batches of an epoch."""
+    found: list[tuple[object, ...]] = []
+    drawn = window.epoch(batch=32, steps=3, seed=0, epoch=epoch)
+    for step in range(len(drawn)):
+        planes, policy, value, further = drawn[step]
+        arrays: list[NDArray[Any]] = [planes, policy, value, *further.values()]
+        for array in arrays:
+            found.append((array.dtype, array.shape, array.tobytes()))
+    return found
+
+
+@pytest.mark.parametrize("capacity", [1, 40, 200])
+def test_an_index_that_grew_is_the_one_built_at_once(capacity: int) -> None:
+    """Bit by bit, also when games have left, and with games that teach nothing."""
+    plies = SimpleNamespace(KIND="value", of_game=lambda record: np.arange(len(record.moves)))
+    cells = SimpleNamespace(
+        KIND="cells", of_game=lambda record: np.outer(record.moves, np.arange(16))
+    )
+    targets = [Target("plies", 1.0, plies), Target("cells", 1.0, cells)]
+    records = [random_game(game, 4, swap=True, full_share=game % 3 / 4) for game in range(90)]
+    grown = ReplayWindow(4, True, capacity, 0.25, targets)
+    done = 0
+    for epoch, count in enumerate([1, 2, 30, 0, 3, 1, 40, 13]):
+        grown.extend(records[done : done + count])
+        done += count
+        at_once = ReplayWindow(4, True, capacity, 0.25, targets)
+        at_once.extend(records[:done])
+        held = ReplayWindow(4, True, np.inf, 0.25, targets)
+        held.extend(grown.records)
+        assert len(grown) == len(at_once) == len(held)
+        if len(grown):
+            assert arrays_of(grown, epoch) == arrays_of(at_once, epoch) == arrays_of(held, epoch)
 
 
 def test_seed_and_epoch_decide_the_batches() -> None:

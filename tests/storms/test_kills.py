@@ -2,9 +2,9 @@
 nothing left.
 
 Each process is killed at one call of what makes its work safe on disk: before or after a sync, a
-rename, a removal, or games reaching their journal. The number of the call is drawn over the whole
-length of the work. A process of each kind works once without a kill; what the killed ones come to
-at last has to be the same.
+rename, a removal, or games reaching their journal, or in the middle of a line of a table. The
+number of the call is drawn over the whole length of the work. A process of each kind works once
+without a kill; what the killed ones come to at last has to be the same.
 
     pytest -m slow -s tests/storms                          (prints the counts)
     HEXLIT_KILLS=20 pytest -m slow -s tests/storms           (so many kills in all; 104 without)
@@ -47,10 +47,11 @@ SECONDS_TO_DIE = 2.0
 # below 0 never, and the number of calls is printed. TMPDIR is read anew: the process was forked
 # from one that has looked already.
 KILLER = """
-import os, pathlib, signal, sys, tempfile
+import io, os, pathlib, signal, sys, tempfile
 from importlib import import_module
 from hexlit.selfplay import importing
 from hexlit.selfplay.store import GameStore
+from hexlit.training import tables
 
 tempfile.tempdir = None
 importing.GAMES_AT_ONCE, importing.GAMES_OF_A_PART, importing._GAMES_BETWEEN_REPORTS = 20, 60, 10
@@ -71,6 +72,16 @@ def watch(owner, name):
         tick()
         return result
     setattr(owner, name, outer)
+
+write_rows = tables._write_rows
+def write_torn(file, columns, rows):
+    text = io.StringIO()
+    write_rows(text, columns, rows)
+    file.write(text.getvalue()[:-20])
+    file.flush()
+    tick()
+    file.write(text.getvalue()[-20:])
+tables._write_rows = write_torn
 
 for owner, name in ((os, "fsync"), (pathlib.Path, "replace"), (pathlib.Path, "unlink"), (GameStore, "append")):
     watch(owner, name)

@@ -5,6 +5,7 @@ and one that is damaged is never trained on.
 import os
 import random
 import signal
+from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +85,26 @@ def test_a_torn_file_is_refused_in_one_line(size: int, tmp_path: Path) -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+def with_attribute(owner: Any) -> Any:
+    owner.mine = np.int64(3)
+    return owner
+
+
+STRANGE = {
+    "array's scalar": np.int64(3),
+    "subclass of float": np.float64(3),
+    "inside": [({1: {"a": np.int64(3)}},)],
+    "key": {np.int64(3): 0},
+    "of a tensor": with_attribute(torch.ones(2)),
+    "of a dict": with_attribute(OrderedDict()),
+}
+
+
+@pytest.mark.parametrize("where", STRANGE)
+def test_what_could_not_be_read_again_is_not_written(where: str, tmp_path: Path) -> None:
     """The checkpoint before stays, and the message is a plain line."""
     path = save(tmp_path, "last.ckpt", 0)
-    strange = content(1) | {"callbacks": {"mine": {"count": np.int64(3)}}}
+    strange = content(1) | {"callbacks": {"mine": {"count": STRANGE[where]}}}
     with pytest.raises(
         UsageError, match=r"last\.ckpt: not written; .* an object of numpy"
     ) as refused:
@@ -100,3 +117,16 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     ) as refused:
         read_checkpoint(path, "checkpoint")
     assert str(refused.value).isprintable()
+
+
+def test_what_torch_reads_is_written_too(tmp_path: Path) -> None:
+    """Though it is neither a tensor nor plain."""
+    path = tmp_path / "last.ckpt"
+    state = {
+        "weights": torch.nn.Parameter(torch.ones(1)),
+        "shape": torch.Size([2]),
+        "type": torch.float16,
+        "counts": Counter("aab"),
+    }
+    WholeCheckpoints().save_checkpoint({"callbacks": state}, path)
+    assert read_checkpoint(path)["callbacks"] == state

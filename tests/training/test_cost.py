@@ -12,7 +12,6 @@ import lightning as L
 import pytest
 
 from hexlit.training.loggers import MetricsCsv
-from hexlit.training.phases import PhaseClock
 from hexlit.training.run import Cost
 from tests.training.test_evaluation import fit
 
@@ -28,7 +27,7 @@ def cost_of(
     work: Any = SimpleNamespace(
         training_flops=lambda: training or forward, data_flops=lambda: forward * evaluations()
     )
-    return Cost(work, PhaseClock(None), started, earlier)
+    return Cost(work, started, earlier)
 
 
 class Play(L.Callback):

@@ -10,11 +10,10 @@ from typing import Any
 import lightning as L
 import pytest
 import torch
-from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor, nn
 
 from hexlit.errors import UsageError
-from hexlit.training.evaluation import BestCheckpoint, EarlyStopping, EvaluationPhase
+from hexlit.training.evaluation import EarlyStopping, EpochCheckpoints, EvaluationPhase
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display
@@ -66,10 +65,7 @@ def trained(
         Display(),
     )
     callbacks: list[L.Callback] = [phase, stopping, keep]
-    callbacks += [
-        BestCheckpoint(stopping, folder / "best.ckpt"),
-        ModelCheckpoint(folder, "last", enable_version_counter=False, save_on_train_epoch_end=True),
-    ]
+    callbacks.append(EpochCheckpoints(stopping, folder))
     trainer = quiet_trainer(stop_after or epochs, callbacks=callbacks, enable_checkpointing=True)
     path = folder / "last.ckpt" if resume else None
     trainer.fit(module, as_they_are(batches(3, 8)), ckpt_path=path, weights_only=True)
@@ -202,3 +198,13 @@ def test_a_name_that_nothing_has_is_refused_once_that_can_be_known(
         match=rf"^trainer.monitor={monitor}: no metric of that name; there are .*train.loss",
     ):
         trained([0.1] * after, epochs=9, every=every, monitor=monitor)
+
+
+def test_the_checkpoints_of_a_best_epoch_are_one_file_and_of_another_two(tmp_path: Path) -> None:
+    for scores, alike in (([0.1, 0.9], True), ([0.9, 0.1], False)):
+        folder = tmp_path / str(alike)
+        trained(scores, epochs=2, folder=folder)
+        best, last = folder / "best.ckpt", folder / "last.ckpt"
+        assert best.samefile(last) == alike
+        epochs = [torch.load(path, weights_only=True)["epoch"] for path in (best, last)]
+        assert epochs == ([1, 1] if alike else [0, 1])

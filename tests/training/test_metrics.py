@@ -1,7 +1,8 @@
-"""One row of metrics an epoch, and the file whole at every instant."""
+"""One row of metrics an epoch, and the file whole at every instant but for its last line."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import lightning as L
 import torch
@@ -10,6 +11,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
+from hexlit.training.tables import EpochTable
 from hexlit.training.task import Evaluation
 from tests.tables import rows_of
 from tests.training.test_evaluation import Display, Model, fit
@@ -84,3 +86,51 @@ def test_resume_drops_the_rows_that_are_done_again_and_keeps_the_columns(tmp_pat
     second.table.resume(2)
     assert rows_of(tmp_path / "metrics.csv") == before[:2]
     assert second.columns()["epoch"] == [0, 1]
+
+
+def test_a_row_is_appended_and_a_new_column_writes_the_table_anew(tmp_path: Path) -> None:
+    table = EpochTable(tmp_path / "metrics.csv")
+    table.append({"epoch": 0, "a": 0.1})
+    files = [(tmp_path / "metrics.csv").stat().st_ino]
+    rows: list[dict[str, Any]] = [{"a": 2.0}, {}, {"b": "x,y", "a": 4}, {"b": None}]
+    for epoch, row in enumerate(rows, start=1):
+        table.append({"epoch": epoch} | row)
+        files.append((tmp_path / "metrics.csv").stat().st_ino)
+    assert files[0] == files[1] == files[2] != files[3] == files[4]
+    assert (tmp_path / "metrics.csv").read_text() == (
+        'epoch,a,b\n0,0.1,\n1,2,\n2,,\n3,4,"x,y"\n4,,\n'
+    )
+
+
+def test_an_epoch_that_is_repeated_has_one_row(tmp_path: Path) -> None:
+    table = EpochTable(tmp_path / "metrics.csv")
+    for epoch in (0, 1, 2, 1):
+        table.append({"epoch": epoch, "a": 1.0})
+    assert [row["epoch"] for row in rows_of(tmp_path / "metrics.csv")] == ["0", "1"]
+
+
+def test_a_table_that_was_removed_is_written_anew(tmp_path: Path) -> None:
+    table = EpochTable(tmp_path / "metrics.csv")
+    for epoch in range(3):
+        table.append({"epoch": epoch, "a": 1.0})
+        if epoch == 1:
+            (tmp_path / "metrics.csv").unlink()
+    assert [row["epoch"] for row in rows_of(tmp_path / "metrics.csv")] == ["0", "1", "2"]
+
+
+def test_a_line_torn_by_a_kill_is_dropped_and_its_row_written_again(tmp_path: Path) -> None:
+    """Wherever the line was torn, and whether the run resumes before that epoch or not."""
+    path = tmp_path / "metrics.csv"
+    table = EpochTable(path)
+    for epoch in range(3):
+        table.append({"epoch": epoch, "a": 0.25, "b": 1000})
+    whole = path.read_bytes()
+    start = whole.rindex(b"\n", 0, -1) + 1
+    for end in range(start, len(whole)):
+        path.write_bytes(whole[:end])
+        assert [row["epoch"] for row in EpochTable(path).rows] == [0, 1]
+        resumed = EpochTable(path)
+        resumed.append({"epoch": 2, "a": 0.25, "b": 1000})
+        assert path.read_bytes() == whole
+        resumed.resume(2)
+        assert path.read_bytes() == whole[:start]

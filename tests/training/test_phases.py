@@ -132,6 +132,80 @@ def test_resume_drops_the_epochs_that_are_done_again_and_keeps_the_totals_of_the
     assert [row["epoch"] for row in rows_of(path)] == ["0", "1", "2"]
 
 
+def accounted(path: Path) -> PhaseClock:
+    clock = PhaseClock(path, units=UNITS)
+    clock.account(time.monotonic(), 0)
+    return clock
+
+
+def epoch_of(clock: PhaseClock, epoch: int) -> None:
+    for name in ("selfplay", "training", "evaluation"):
+        with clock.phase(name, epoch) as phase:
+            phase.add(games=3)
+    clock.outside("saving", epoch)
+
+
+def test_rows_are_appended_and_those_of_an_epoch_are_on_disk_before_its_checkpoint(
+    tmp_path: Path,
+) -> None:
+    """A file that is written anew has another number."""
+    path = tmp_path / "phases.csv"
+    clock = accounted(path)
+    files = set()
+    for epoch in range(4):
+        epoch_of(clock, epoch)
+        done = [row["phase"] for row in rows_of(path) if row["epoch"] == str(epoch)]
+        assert done[-4:] == ["selfplay", "between", "training", "evaluation"]
+        if epoch:
+            files.add(path.stat().st_ino)
+    assert len(files) == 1
+    clock.settle()
+    totals = clock.totals()
+    again = PhaseClock(path, units=UNITS).totals()
+    assert again.keys() == totals.keys()
+    for name, total in totals.items():
+        assert again[name].wall_seconds == pytest.approx(total.wall_seconds)
+        assert (again[name].epochs, again[name].counts) == (total.epochs, total.counts)
+
+
+def test_time_that_is_booked_after_the_end_changes_the_rows_of_the_file(tmp_path: Path) -> None:
+    """As where the best weights are measured once more."""
+    path = tmp_path / "phases.csv"
+    clock = accounted(path)
+    for epoch in range(3):
+        epoch_of(clock, epoch)
+    clock.outside("finishing", 3)
+    with clock.phase("evaluation", 2):
+        pass
+    clock.outside("finishing", 3)
+    clock.settle()
+    rows = rows_of(path)
+    assert len(rows) == 1 + 5 * 3 + 2
+    assert len({(row["epoch"], row["phase"]) for row in rows}) == len(rows) - 1
+    seconds = sum(float(row["wall_seconds"]) for row in rows)
+    assert seconds == pytest.approx(sum(one.wall_seconds for one in clock.totals().values()))
+
+
+def test_time_that_a_kill_left_without_a_row_was_saving(tmp_path: Path) -> None:
+    """Of the latest epoch; the checkpoint knows how long the run took."""
+    path = tmp_path / "phases.csv"
+    clock = accounted(path)
+    for epoch in range(2):
+        epoch_of(clock, epoch)
+    whole = path.read_bytes()
+    for torn in (0, 5):
+        path.write_bytes(whole + b"1,saving,0.01"[:torn])
+        resumed = PhaseClock(path, units=UNITS)
+        before = sum(one.wall_seconds for one in resumed.totals().values())
+        resumed.resume(2, before + 0.5)
+        assert [row["phase"] for row in rows_of(path)][-2:] == ["evaluation", "saving"]
+        total = sum(one.wall_seconds for one in resumed.totals().values())
+        assert total == pytest.approx(before + 0.5)
+        once_more = PhaseClock(path, units=UNITS)
+        once_more.resume(2, before + 0.5)
+        assert len(rows_of(path)) == whole.count(b"\n"), "once, however long the numbers are"
+
+
 def test_a_broken_table_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "phases.csv"
     path.write_text("epoch,phase,wall_seconds\n0,selfplay,fast\n")
