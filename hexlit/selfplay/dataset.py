@@ -34,7 +34,7 @@ from hexlit.selfplay.rebuild import (
     with_policy,
 )
 from hexlit.selfplay.store import checked_table, part_files, to_records
-from hexlit.selfplay.targets import Target, targets_of
+from hexlit.selfplay.targets import Target
 
 COLUMNS = ["size", "swap", "moves", "winner", "ending", "opening", "values"]
 SEARCHED_COLUMNS = ["policy_plies", "policies", "simulations"]
@@ -278,8 +278,8 @@ def _add_further(
     plies = np.split(positions.ply, np.cumsum(positions.counts)[:-1])
     records = to_records(pa.Table.from_batches([games]))
     for record, chosen in zip(records, plies, strict=False):
-        for name, values in targets_of(options.further, record).items():
-            further[name].append(values[chosen])
+        for target in options.further:
+            further[target.name].append(target.of_game(record)[chosen])
 
 
 def _joined_rows(chunks: Sequence[_Positions]) -> Int64Array:
