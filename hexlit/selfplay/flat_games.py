@@ -15,7 +15,7 @@ from hexlit.hex.arrays import BoolArray, FloatArray, Int8Array, Int16Array, Int6
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.record import Ending
 from hexlit.selfplay.store import checked_table, to_records
-from hexlit.selfplay.targets import Target, targets_of
+from hexlit.selfplay.targets import Target
 
 COLUMNS = [
     *("size", "swap", "moves", "winner", "ending", "opening"),
@@ -253,8 +253,8 @@ def _add_further(
     plies = np.split(positions.ply, np.cumsum(positions.counts)[:-1])
     records = to_records(pa.Table.from_batches([games]))
     for record, chosen in zip(records, plies, strict=False):
-        for name, values in targets_of(options.further, record).items():
-            further[name].append(values[chosen])
+        for target in options.further:
+            further[target.name].append(target.of_game(record)[chosen])
 
 
 def _steps(counts: Int64Array) -> Int64Array:

@@ -16,7 +16,7 @@ alone.
 """
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,8 +76,3 @@ def load_targets(weights: Mapping[str, float]) -> list[Target]:
         check_word(f"targets.{name}: KIND", module.KIND, KINDS)
         result.append(Target(name, weight, module))
     return result
-
-
-def targets_of(targets: Sequence[Target], record: GameRecord) -> dict[str, NDArray[np.float16]]:
-    """All `targets` of a game, by name."""
-    return {target.name: target.of_game(record) for target in targets}

@@ -5,13 +5,13 @@ Only moves and targets are kept. A position is replayed from its game's moves wh
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.arrays import BoolArray, FloatArray, Int64Array
+from hexlit.hex.arrays import BoolArray, FloatArray, Int16Array, Int64Array
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.rebuild import (
@@ -55,26 +55,27 @@ class ReplayWindow:
         return 0 if self._index is None else len(self._index.value)
 
     @property
-    def records(self) -> list[GameRecord]:
-        """The games, oldest first."""
-        return list(self._records)
-
-    @property
     def game_ids(self) -> list[int]:
         """Ids of the games, oldest first."""
         return [record.game_id for record in self._records]
 
     def extend(self, records: Iterable[GameRecord]) -> None:
-        """Add games; the oldest leave if the others fill the window without them."""
-        fresh = list(records)
+        """Add games; the oldest leave if the others fill the window without them.
+
+        Games without a position to learn from are left out.
+        """
+        fresh = [record for record in records if len(record.policy_plies)]
+        if not fresh:
+            return
         self._records.extend(fresh)
-        self._index = self._index_with(fresh)
-        surplus = len(self) - self.capacity
-        gone = 0
-        while self._records and gone + len(self._records[0].policy_plies) <= surplus:
-            gone += len(self._records.popleft().policy_plies)
+        index = self._index_of(fresh)
         if self._index is not None:
-            self._index = self._index.without(gone)
+            index = self._index.followed_by(index)
+        surplus = len(index.value) - self.capacity
+        gone = 0
+        while gone + len(self._records[0].policy_plies) <= surplus:
+            gone += len(self._records.popleft().policy_plies)
+        self._index = index.without(gone)
 
     def epoch(
         self,
@@ -104,36 +105,40 @@ class ReplayWindow:
         part_of_others = drawn_part(random, others.positions, others.rows, ends_of_others)
         return Epoch(part, part_of_others)
 
-    def _index_with(self, records: Sequence[GameRecord]) -> "_Index | None":
-        """The index of all games so far, those of `records` at its end."""
-        kept = [record for record in records if len(record.policy_plies)]
-        if not kept:
-            return self._index
-        lengths = np.array([len(record.moves) for record in kept])
-        counts = [len(record.policy_plies) for record in kept]
-        first = np.repeat(np.cumsum(lengths) - lengths, counts)
-        moves = np.concatenate([record.moves for record in kept])
-        ply = np.concatenate([record.policy_plies for record in kept])
+    def _index_of(self, records: Sequence[GameRecord]) -> "_Index":
+        lengths = np.array([len(record.moves) for record in records])
+        counts = [len(record.policy_plies) for record in records]
         further = {}
         for target in self.targets:
-            rows = [target.of_game(record)[record.policy_plies] for record in kept]
+            rows = [target.of_game(record)[record.policy_plies] for record in records]
             further[target.name] = np.concatenate(rows)
-        index = _Index(
+        return _Index(
             size=self.size,
-            histories=Histories(moves, first, ply, (ply == 1) & self.swap),
-            policy=np.concatenate([record.policies for record in kept]),
-            value=value_targets(kept, self.search_value_share),
+            swap=self.swap,
+            moves=np.concatenate([record.moves for record in records]),
+            first=np.repeat(np.cumsum(lengths) - lengths, counts),
+            ply=np.concatenate([record.policy_plies for record in records]),
+            policy=np.concatenate([record.policies for record in records]),
+            value=value_targets(records, self.search_value_share),
             further=further,
         )
-        return index if self._index is None else self._index.followed_by(index)
+
+
+OF_POSITIONS = ("first", "ply", "policy", "value")
+"""Arrays of an index with a row for each position."""
 
 
 class _Index(NamedTuple):
     """The games of a window as flat arrays: P positions of games with M moves in all."""
 
     size: int
-    histories: Histories
-    """Of all P positions."""
+    swap: bool
+    moves: Int16Array
+    """The moves of all games, one game after the other, `[M]`."""
+    first: Int64Array
+    """Index in `moves` of the first move of the position's game, `[P]`."""
+    ply: Int16Array
+    """Moves before the position, `[P]`."""
     policy: NDArray[np.float16] | FloatArray
     """Over the board's actions, `[P, A]`."""
     value: FloatArray
@@ -143,44 +148,30 @@ class _Index(NamedTuple):
 
     def followed_by(self, other: "_Index") -> "_Index":
         """The index of the games of both, in new arrays: epochs drawn before have the old ones."""
-        before = self.histories
-        after = other.histories
+        after = other._replace(first=other.first + len(self.moves))
+        joined: dict[str, Any] = {}
+        for name in ("moves", *OF_POSITIONS):
+            joined[name] = np.concatenate([getattr(self, name), getattr(after, name)])
         further = {}
         for name, rows in self.further.items():
-            further[name] = np.concatenate([rows, other.further[name]])
-        return self._replace(
-            histories=Histories(
-                np.concatenate([before.moves, after.moves]),
-                np.concatenate([before.first, after.first + len(before.moves)]),
-                np.concatenate([before.ply, after.ply]),
-                np.concatenate([before.may_swap, after.may_swap]),
-            ),
-            policy=np.concatenate([self.policy, other.policy]),
-            value=np.concatenate([self.value, other.value]),
-            further=further,
-        )
+            further[name] = np.concatenate([rows, after.further[name]])
+        return self._replace(**joined, further=further)
 
     def without(self, count: int) -> "_Index":
         """The index without its first `count` positions, which are those of whole games."""
-        of = self.histories
-        start = of.first[count]
-        return self._replace(
-            histories=Histories(
-                of.moves[start:], of.first[count:] - start, of.ply[count:], of.may_swap[count:]
-            ),
-            policy=self.policy[count:],
-            value=self.value[count:],
-            further={name: rows[count:] for name, rows in self.further.items()},
-        )
+        start = self.first[count]
+        rest: dict[str, Any] = {name: getattr(self, name)[count:] for name in OF_POSITIONS}
+        rest["first"] = rest["first"] - start
+        further = {name: rows[count:] for name, rows in self.further.items()}
+        return self._replace(**rest, moves=self.moves[start:], further=further)
 
     def batch(self, rows: Int64Array, turned: BoolArray) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` is set."""
-        of = self.histories
-        histories = Histories(of.moves, of.first[rows], of.ply[rows], of.may_swap[rows])
-        planes, policy = with_policy(
-            histories, self.size, self.policy[rows].astype(np.float32), turned
-        )
-        further = further_targets(self.further, rows, histories.ply, turned, self.size)
+        ply = self.ply[rows]
+        histories = Histories(self.moves, self.first[rows], ply, (ply == 1) & self.swap)
+        source = self.policy[rows].astype(np.float32)
+        planes, policy = with_policy(histories, self.size, source, turned)
+        further = further_targets(self.further, rows, ply, turned, self.size)
         return Batch(planes, policy, self.value[rows], further)
 
 

@@ -65,20 +65,17 @@ def save_whole(content: Any, path: Path) -> None:
         temporary.write_bytes(written.getbuffer())
 
 
+PLAIN = (str, int, float, bool, type(None), Tensor, dict, OrderedDict, list, tuple)
+
+
 def _is_plain(value: Any) -> bool:
-    """Whether `value` consists of tensors, plain values and containers alone, not of subclasses."""
-    kind = type(value)
-    if kind in (str, int, float, bool, type(None)):
-        return True
+    """Whether `value` consists of PLAIN alone, and of none of their subclasses."""
     parts = list(getattr(value, "__dict__", {}).values())  # a module's state has `_metadata` there
-    if kind in (dict, OrderedDict):
-        parts += value.keys()
-        parts += value.values()
-    elif kind in (list, tuple):
+    if isinstance(value, dict):
+        parts += [*value, *value.values()]
+    elif isinstance(value, list | tuple):
         parts += value
-    elif kind is not Tensor:
-        return False
-    return all(map(_is_plain, parts))
+    return type(value) in PLAIN and all(map(_is_plain, parts))
 
 
 def read_checkpoint(path: Path, key: str | None = None) -> dict[str, Any]:

@@ -64,19 +64,14 @@ class EpochPhases(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The last step is done: show the losses and the results of validation."""
         self._open.close()
-        parted = [
-            (*name.partition("."), float(value)) for name, value in trainer.callback_metrics.items()
-        ]
-        losses = {
-            name: value
-            for kind, _, name, value in parted
-            if kind == "train" and name.endswith("loss")
-        }
-        validated = {
-            f"val {name}": value
-            for kind, _, name, value in parted
-            if kind == "val" and name in self._shown
-        }
+        losses = {}
+        validated = {}
+        for metric, value in trainer.callback_metrics.items():
+            kind, _, name = metric.partition(".")
+            if kind == "train" and name.endswith("loss"):
+                losses[name] = float(value)
+            if kind == "val" and name in self._shown:
+                validated[f"val {name}"] = float(value)
         for shown in filter(None, (losses, validated)):
             self._display.update(epoch=trainer.current_epoch, losses=shown)
 
@@ -396,9 +391,7 @@ class EpochCheckpoints(Checkpoint):
     was moved.
     """
 
-    def __init__(
-        self, stopping: EarlyStopping, folder: Path, saved: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, stopping: EarlyStopping, folder: Path, saved: Callable[[], None]) -> None:
         """Write them in `folder`, and then call `saved`."""
         self._stopping, self._folder, self._saved = stopping, folder, saved
 

@@ -6,12 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from hexlit.accelerate.memory import DeviceGauge, reset_peak
-from hexlit.training.tables import append_rows, read_table, write_table
+from hexlit.training.tables import TableFile, read_table
 
 COMPILING = "compiling"
 """Phase for compiling code, or for loading code compiled before."""
@@ -256,7 +256,7 @@ class PhaseClock:
         self.listeners: list[PhaseListener] = []
         self._gauge = gauge
         self._rows = read_rows(path, self.units)
-        self._written = 0  # rows of the file; 0: it is to be written anew
+        self._file = TableFile(path)
         self._current: Phase | None = None
         self._outside: tuple[int, str] | None = None  # epoch and row of the time between phases
         self._numbers: dict[tuple[int, str], int] = {}  # of the rows of such times
@@ -311,7 +311,7 @@ class PhaseClock:
         """Bring the file up to this instant; inside a phase, up to its beginning."""
         if self._outside is not None and self._current is None:
             self._book_time_between(time.monotonic())
-            self._written = 0
+            self._file.count = 0
             self._write()
 
     def _book_time_between(self, until: float) -> None:
@@ -323,12 +323,11 @@ class PhaseClock:
         part.read_device(self._gauge, since)
         number = self._numbers.setdefault(self._outside, len(self._rows))
         if number == len(self._rows):
-            self._rows.append((*self._outside, replace(part, epochs=1)))
-            return
+            self._rows.append((*self._outside, PhaseTotals(1)))
         epoch, name, row = self._rows[number]
         self._rows[number] = epoch, name, PhaseTotals.of([row, part])
-        if number < self._written:
-            self._written = 0
+        if number < self._file.count:
+            self._file.count = 0
 
     def resume(self, epoch: int, seconds: float = 0.0) -> None:
         """Forget the rows of `epoch` and later, which the run repeats; those before it took
@@ -339,10 +338,10 @@ class PhaseClock:
         self._rows = [row for row in self._rows if row[0] < epoch]
         self._numbers = {row[:2]: number for number, row in enumerate(self._rows)}
         missing = seconds - sum(row.wall_seconds for _, _, row in self._rows)
-        saving = epoch - 1, SAVING
-        if missing > 0 and saving not in self._numbers:
-            self._rows.append((*saving, PhaseTotals(1, missing, work_seconds=missing)))
-        self._written = 0
+        if missing > 0 and (epoch - 1, SAVING) not in self._numbers:
+            saving = PhaseTotals(1, missing, work_seconds=missing)
+            self._rows.append((epoch - 1, SAVING, saving))
+        self._file.count = 0
         self._write()
 
     def totals(self) -> dict[str, PhaseTotals]:
@@ -362,21 +361,13 @@ class PhaseClock:
         return PhaseTotals.of(rows[1:] or rows)
 
     def _write(self) -> None:
-        if self.path is None:
-            return
-        final = len(self._rows)
-        write = write_table
-        if self._written and self.path.exists():
-            write = append_rows
-            if self._outside is not None:
-                final = max(self._numbers.get(self._outside, final), self._written)
-        else:
-            self._written = 0
+        count = self._file.count
         rows = []
-        for epoch, name, row in self._rows[self._written : final]:
+        for epoch, name, row in self._rows[count:]:
+            if count and (epoch, name) == self._outside:
+                break  # it may still grow
             rows.append({"epoch": epoch, "phase": name, **row.as_dict(self.units)})
-        write(self.path, ("epoch", "phase", *PhaseTotals().as_dict(self.units)), rows)
-        self._written = final
+        self._file.extend(["epoch", "phase", *PhaseTotals().as_dict(self.units)], rows)
 
 
 class RunDisplay(PhaseListener, Protocol):

@@ -72,8 +72,7 @@ def run(
     profile.apply()
     refuse_for_several(profile, ranks())
     origin = folder if ranks().writes else Path(config.resume or ".")
-    start = resumed_checkpoint(config, task, origin, trial=options.trial)
-    checkpoint, first_epoch, seconds = start
+    checkpoint, first_epoch, seconds = resumed_checkpoint(config, task, origin, trial=options.trial)
     session = _Run(config, task, folder, profile, options, first_epoch, seconds)
     failed = True
     try:
@@ -369,7 +368,7 @@ class Cost(L.Callback):
         """The cost of `task`.
 
         This session began at `started` on `time.monotonic()`; the earlier ones took `earlier`
-        seconds or more, for they continued after their last checkpoint.
+        seconds.
         """
         self._task, self._flops_per_example = task, 0
         self._started = started
@@ -415,7 +414,6 @@ class Cost(L.Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self._training = state_dict["training"]
-        self._earlier = max(self._earlier, state_dict["seconds"])
 
 
 def describe_device(profile: DeviceProfile, module: TrainedModule | None = None) -> str:

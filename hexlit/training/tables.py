@@ -5,10 +5,11 @@ They are whole at every instant, but for the last line: a kill may tear one that
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 from hexlit.errors import UsageError
 from hexlit.files import read_regular, write_text_atomic
@@ -16,28 +17,47 @@ from hexlit.files import read_regular, write_text_atomic
 Row = TypeVar("Row")
 
 
-def write_table(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write the `columns` of `rows`, whole or not at all; None and a missing value are empty."""
+class TableFile:
+    """A table on disk. It is written whole at first, then rows are appended."""
+
+    def __init__(self, path: Path | None) -> None:
+        """`path=None`: nothing is written."""
+        self.path = path
+        self.count = 0
+        """Rows of the file; 0 before it was written, or to have it written whole again."""
+
+    def extend(self, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write the `columns` of the `rows` after the first `count`; None and a missing value are
+        empty.
+        """
+        if self.path is None:
+            return
+        if self.count:
+            append_text(self.path, lines_of(columns, rows))
+        else:
+            header = dict(zip(columns, columns, strict=True))
+            write_text_atomic(self.path, lines_of(columns, [header, *rows]))
+        self.count += len(rows)
+
+
+def append_text(path: Path, text: str) -> None:
+    """Append `text` to the file at `path`, which exists."""
+    with path.open("rb+") as file:
+        file.seek(0, os.SEEK_END)
+        file.write(text.encode("utf-8"))
+
+
+def lines_of(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """The lines of `rows` in a table with these `columns`."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(columns)
-    _write_rows(text, columns, rows)
-    write_text_atomic(path, text.getvalue())
-
-
-def append_rows(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Append `rows` to the table at `path`, which has these `columns` and ends with a whole row."""
-    with path.open("a", encoding="utf-8", newline="") as file:
-        _write_rows(file, columns, rows)
-
-
-def _write_rows(file: TextIO, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    table = csv.DictWriter(file, list(columns), extrasaction="ignore", lineterminator="\n")
+    table = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
     for row in rows:
         cells = dict(row)
         for name, cell in row.items():
             if isinstance(cell, float):
                 cells[name] = f"{cell:.9g}"
         table.writerow(cells)
+    return text.getvalue()
 
 
 def read_table(path: Path | None, parse: Callable[[dict[str, str]], Row]) -> list[Row]:
@@ -69,30 +89,26 @@ class EpochTable:
 
     def __init__(self, path: Path | None) -> None:
         """Go on with the file `path`; None: no file is written."""
-        self.path = path
         self.rows: list[Mapping[str, Any]] = read_table(
             path, lambda row: row | {"epoch": int(row["epoch"])}
         )
-        self._columns: dict[str, None] = {}  # of the file, once it was written here
+        self._file = TableFile(path)
+        self._columns = {"epoch": None}
 
     def resume(self, epoch: int) -> None:
         """Forget the rows of `epoch` and later, which the run repeats."""
         self.rows = [row for row in self.rows if row["epoch"] < epoch]
+        self._file.count = 0
         self._write()
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add the row of an epoch after those before it; columns stay in the order of their first
-        appearance.
-        """
-        earlier = [one for one in self.rows if one["epoch"] < row["epoch"]]
-        fits = len(earlier) == len(self.rows) and row.keys() <= self._columns.keys()
-        self.rows = [*earlier, row]
-        if fits and self.path is not None and self.path.exists():
-            append_rows(self.path, self._columns, [row])
-        else:
-            self._write()
+        """Add the row of the next epoch; columns stay in the order of their first appearance."""
+        self.rows.append(row)
+        if row.keys() - self._columns:
+            self._file.count = 0
+        self._write()
 
     def _write(self) -> None:
-        self._columns = dict.fromkeys(["epoch", *chain.from_iterable(self.rows)])
-        if self.path is not None:
-            write_table(self.path, self._columns, self.rows)
+        rows = self.rows[self._file.count :]
+        self._columns |= dict.fromkeys(chain.from_iterable(rows))
+        self._file.extend(list(self._columns), rows)

@@ -151,7 +151,7 @@ def test_oldest_targets_leave_the_window_with_their_games() -> None:
     window = ReplayWindow(4, False, 40, targets=load_targets({"plies": 1.0}))
     for record in records:
         window.extend([record])
-    assert len(window.records) < 12
+    assert len(window.game_ids) < 12
     batch = window.epoch(batch=len(window), steps=1, seed=1, epoch=0)[0]
     stones = (batch.planes[:, 0] + batch.planes[:, 1]).sum((1, 2))
     np.testing.assert_allclose(batch.further["plies"], stones / 100, atol=1e-3)

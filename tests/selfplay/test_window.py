@@ -139,7 +139,7 @@ def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: i
     window = ReplayWindow(4, False, capacity)
     for record in records:
         window.extend([record])
-        kept = records[: record.game_id + 1][-len(window.records) :]
+        kept = records[: record.game_id + 1][-len(window.game_ids) :]
         held = [len(one.policy_plies) for one in kept]
         assert len(window) == sum(held)
         assert sum(held[1:]) < capacity
@@ -193,7 +193,7 @@ def test_an_index_that_grew_is_the_one_built_at_once(capacity: int) -> None:
         at_once = ReplayWindow(4, True, capacity, 0.25, targets)
         at_once.extend(records[:done])
         held = ReplayWindow(4, True, np.inf, 0.25, targets)
-        held.extend(grown.records)
+        held.extend(records[game] for game in grown.game_ids)
         assert len(grown) == len(at_once) == len(held)
         if len(grown):
             assert arrays_of(grown, epoch) == arrays_of(at_once, epoch) == arrays_of(held, epoch)

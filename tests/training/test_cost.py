@@ -60,13 +60,10 @@ def test_what_only_training_computes_counts_three_times_for_each_example() -> No
 
 
 def test_the_examples_and_the_time_of_earlier_sessions_count() -> None:
-    """A killed session continued after its last checkpoint, as the rows of its phases show."""
-    first, second = cost_of(2, lambda: 0, ago=40.0), cost_of(2, lambda: 0, ago=45.0)
+    first = cost_of(2, lambda: 0, ago=40.0)
     fit(1, [first])
+    second = cost_of(2, lambda: 0, ago=45.0, earlier=first.state_dict()["seconds"])
     second.load_state_dict(first.state_dict())
     assert second.seconds == pytest.approx(85, abs=5)
     fit(1, [second])
     assert second.flops == 2 * first.flops == 2 * 2 * 3 * 12
-    third = cost_of(2, lambda: 0, ago=45.0, earlier=90.0)
-    third.load_state_dict(first.state_dict())
-    assert third.seconds == pytest.approx(135, abs=5)

@@ -65,7 +65,7 @@ def trained(
         Display(),
     )
     callbacks: list[L.Callback] = [phase, stopping, keep]
-    callbacks.append(EpochCheckpoints(stopping, folder))
+    callbacks.append(EpochCheckpoints(stopping, folder, lambda: None))
     trainer = quiet_trainer(stop_after or epochs, callbacks=callbacks, enable_checkpointing=True)
     path = folder / "last.ckpt" if resume else None
     trainer.fit(module, as_they_are(batches(3, 8)), ckpt_path=path, weights_only=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning as L
+import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
@@ -102,20 +103,12 @@ def test_a_row_is_appended_and_a_new_column_writes_the_table_anew(tmp_path: Path
     )
 
 
-def test_an_epoch_that_is_repeated_has_one_row(tmp_path: Path) -> None:
+def test_a_table_that_was_removed_does_not_go_on_without_its_header(tmp_path: Path) -> None:
     table = EpochTable(tmp_path / "metrics.csv")
-    for epoch in (0, 1, 2, 1):
-        table.append({"epoch": epoch, "a": 1.0})
-    assert [row["epoch"] for row in rows_of(tmp_path / "metrics.csv")] == ["0", "1"]
-
-
-def test_a_table_that_was_removed_is_written_anew(tmp_path: Path) -> None:
-    table = EpochTable(tmp_path / "metrics.csv")
-    for epoch in range(3):
-        table.append({"epoch": epoch, "a": 1.0})
-        if epoch == 1:
-            (tmp_path / "metrics.csv").unlink()
-    assert [row["epoch"] for row in rows_of(tmp_path / "metrics.csv")] == ["0", "1", "2"]
+    table.append({"epoch": 0, "a": 1.0})
+    (tmp_path / "metrics.csv").unlink()
+    with pytest.raises(FileNotFoundError, match=r"metrics\.csv"):
+        table.append({"epoch": 1, "a": 1.0})
 
 
 def test_a_line_torn_by_a_kill_is_dropped_and_its_row_written_again(tmp_path: Path) -> None:

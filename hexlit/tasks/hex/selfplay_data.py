@@ -228,7 +228,7 @@ class SelfPlayDataModule(HexDataModule):
             if self.store is not None:
                 records = [record for record in self.store.records() if record.size == self.size]
             self.windows[self.size] = ReplayWindow(
-                self.size, window.swap, math.inf, window.search_value_share
+                self.size, window.swap, math.inf, window.search_value_share, window.targets
             )
             self.window.extend(broadcast(records))
 
