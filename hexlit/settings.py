@@ -17,6 +17,7 @@ group of entry points.
 """
 
 import re
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
@@ -190,6 +191,24 @@ def check_word(key: str, value: str, words: Iterable[str], group: str = "") -> N
             raise UsageError(f"{key}={value}: no installed package brings one")
         others = "; no installed package brings another" if group else ""
         raise UsageError(f"{key}={value}: choose one of {choices}{others}")
+
+
+def loaded(group: str, name: str, key: str) -> Any:
+    """What the entry point `name` of `group` leads to; `key` is the setting that names it.
+
+    Raises:
+        UsageError: it cannot be imported.
+    """
+    point = entry_points_of(group)[name]
+    try:
+        return point.load()
+    except Exception as error:  # code of another package
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        message = " ".join(str(error).split())
+        raise UsageError(
+            f"{key}={name}: {point.value} cannot be loaded ({type(error).__name__}: {message}, "
+            f"{place.filename}:{place.lineno})"
+        ) from error
 
 
 def fits(value: str, word: str) -> bool:

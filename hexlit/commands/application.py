@@ -40,6 +40,7 @@ from hexlit.commands.run_folder import Refused
 from hexlit.commands.typed_words import as_typed, can_be_read, near_keys
 from hexlit.errors import UsageError, error_of_foreign_code
 from hexlit.interruption import is_interruption
+from hexlit.settings import SEARCH_GROUP, entry_points_of
 from hexlit.training.config import NOT_TAKEN
 
 Schema = TypeVar("Schema")
@@ -286,7 +287,9 @@ def explain(error: Exception, config_name: str, argv: list[str]) -> str:
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(error, MissingConfigException) and error.options:
         group, _, option = (error.missing_cfg_file or "").rpartition("/")
-        message = f"{group}={option}: there is no such option; choose from {', '.join(sorted(error.options))}"
+        brought = entry_points_of(SEARCH_GROUP).names if group == "search" else set()
+        options = ", ".join(sorted({*error.options, *brought}))
+        message = f"{group}={option}: there is no such option; choose from {options}"
     elif unreadable:
         rule = "settings are written KEY=VALUE, in quotes where the value has special characters"
         message = f"{unreadable[0]}: {rule}"

@@ -55,9 +55,11 @@ def train_task(
         )
         warmup.start(profile)
         from hexlit.reporting.progress import TrainingProgress
+        from hexlit.training.optimizer import check_optimizer
         from hexlit.training.resuming import HasEndedError
         from hexlit.training.run import run
 
+        check_optimizer(settings.optimizer)
         waiting.what = "setting up"
         task = entry.make_task(settings, console, warmup)
         stack.callback(task.close)

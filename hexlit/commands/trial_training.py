@@ -17,7 +17,7 @@ from hexlit.reporting.run_files import flat
 from hexlit.tasks.run_config import RunConfig
 from hexlit.training.budget import progress
 from hexlit.training.config import RunOptions, TrainerConfig
-from hexlit.training.evaluation import EarlyStopping
+from hexlit.training.evaluation import EarlyStopping, others_of
 from hexlit.training.loggers import wandb_rows
 from hexlit.training.phases import ONCE
 from hexlit.tuning.config import BUDGET_STEPS
@@ -138,11 +138,12 @@ def refuse_unknown(
         if name.startswith(("train.", "val.")):
             expected[name] = "sweep.objective"
     if trial.may_prune:
-        expected.setdefault(ticket.monitor, "sweep.monitor")
+        judged = ticket.monitor in ticket.objectives
+        expected[ticket.monitor] = "sweep.objective" if judged else "sweep.monitor"
     for name, key in expected.items():
         if name not in metrics and name.partition(".")[0] not in rare:
-            there = ", ".join(sorted(metrics))
-            raise UsageError(f"{key}={name}: no epoch logs such a metric; there are {there}")
+            others = others_of(name, sorted(metrics))
+            raise UsageError(f"{key}={name}: no epoch logs such a metric; {others}")
 
 
 class WandbNotes(L.Callback):

@@ -1,5 +1,6 @@
 """The one way a function of the engine is compiled."""
 
+import ast
 import hashlib
 import logging
 import os
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
+from importlib.util import resolve_name
 from itertools import chain
 from pathlib import Path
 from types import FunctionType
@@ -243,7 +245,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
         """The cache for a signature."""
         if self._folder is not None:
             return self
-        folder = kernel_folder(getattr(sig, "args", sig))
+        folder = kernel_folder(getattr(sig, "args", sig), self._function)
         if folder == FOLDER:
             return self
         if folder not in self._foreign:
@@ -254,17 +256,19 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
 _SESSION = os.urandom(16)
 
 
-def kernel_folder(kinds: Iterable[types.Type]) -> Path:
+def kernel_folder(kinds: Iterable[types.Type], function: Callable[..., Any] | None = None) -> Path:
     """The folder for machine code of a signature; one for each state of the sources of the packages
-    that its types, or functions put into hexlit's modules, come from.
+    that its types, functions put into hexlit's modules, or the `function` itself come from.
     """
     modules = _foreign_modules(kinds)
+    if function is not None and _is_foreign(function.__module__):
+        modules.add(function.__module__)
     if not modules:
         return FOLDER
     digest = hashlib.sha256()
     if any(not hasattr(sys.modules[one], "__file__") for one in modules):
         digest.update(_SESSION)  # typed into an interpreter
-    for path in sorted(set(chain.from_iterable(map(_sources, modules)))):
+    for path in sorted(_sources(modules)):
         digest.update(path.read_bytes())
     return FOLDER / digest.hexdigest()[:16]
 
@@ -277,42 +281,58 @@ def _foreign_modules(kinds: Iterable[types.Type]) -> set[str]:
     for kind in kinds:
         if isinstance(kind, types.BaseNamedTuple):
             module = kind.instance_class.__module__
-            if module.startswith("hexlit."):
-                found |= _patches_in(module)
-            else:
+            if _is_foreign(module):
                 found.add(module)
+            else:
+                found |= _patches_in(module)
             found |= _foreign_modules(kind.types)
     return found
 
 
+KNOWN = {"hexlit", "numba", "numpy", *sys.stdlib_module_names} - {"__main__"}
+"""Packages whose versions, or machines, the name of the common folder has."""
+
+
+def _is_foreign(module: str) -> bool:
+    return module.partition(".")[0] not in KNOWN
+
+
 def _patches_in(module: str) -> set[str]:
     """The modules of other packages whose functions stand in a module of hexlit."""
-    own = {"hexlit", "numba", "numpy", *sys.stdlib_module_names} - {"__main__"}
     found: set[str] = set()
     for value in vars(sys.modules[module]).values():
         function = getattr(value, "py_func", value)
-        if isinstance(function, FunctionType) and function.__module__.partition(".")[0] not in own:
+        if isinstance(function, FunctionType) and _is_foreign(function.__module__):
             found.add(function.__module__)
     return found
 
 
-def _sources(module: str) -> set[Path]:
-    """The files of `module`, and of those of its package that its functions come from."""
-    package = module.partition(".")[0]
+def _sources(modules: Iterable[str]) -> set[Path]:
+    """The files of `modules`, and of all of other packages that they import."""
     files: set[Path] = set()
-    pending = [module]
+    pending = list(modules)
     while pending:
-        part = sys.modules[pending.pop()]
+        name = pending.pop()
+        part = sys.modules[name]
         file = Path(str(getattr(part, "__file__", "")))
-        if file in files or not file.is_file():
-            continue
-        files.add(file)
-        for value in vars(part).values():
-            function = getattr(value, "py_func", value)
-            name = getattr(function, "__module__", None) or getattr(function, "__name__", "")
-            if isinstance(name, str) and name in sys.modules and name.startswith(package):
-                pending.append(name)
+        if file not in files and file.suffix == ".py" and file.is_file():
+            files.add(file)
+            pending += _imports(file, part.__package__ or "")
     return files
+
+
+def _imports(file: Path, package: str) -> list[str]:
+    """The loaded modules of other packages that the source `file` of `package` imports."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names += [one.name for one in node.names]
+        if isinstance(node, ast.ImportFrom):
+            relative = "." * node.level + (node.module or "")
+            module = resolve_name(relative, package) if node.level else relative
+            names.append(module)
+            names += [f"{module}.{one.name}" for one in node.names]
+    return [name for name in names if name in sys.modules and _is_foreign(name)]
 
 
 def _cached(function: F, **options: Any) -> Any:

@@ -18,7 +18,7 @@ from hexlit.hex.arrays import FloatArray
 from hexlit.hex.jit import IN_KERNELS, inline, uncounted_device_function
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.tree import NONE, Params, Tree, add_child
-from hexlit.settings import SEARCH_GROUP, check_word, entry_points_of
+from hexlit.settings import SEARCH_GROUP, check_word, loaded
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,7 +36,7 @@ def rule_module(name: str) -> Any:
     if name in ALGORITHMS:
         return importlib.import_module(f"hexlit.search.rules.{name}")
     check_word("search.algorithm", name, ALGORITHMS, SEARCH_GROUP)
-    module = entry_points_of(SEARCH_GROUP)[name].load()
+    module = loaded(SEARCH_GROUP, name, "search.algorithm")
     missing = [part for part in PARTS if not hasattr(module, part)]
     if missing:
         raise UsageError(f"search.algorithm={name}: its module has no {', '.join(missing)}")
@@ -57,6 +57,9 @@ def compiled_params(config: SearchConfig, *, budgets: tuple[int, ...], swap: boo
     module = rule_module(name)
     # A configuration made for another rule has no settings of one from another package.
     settings = getattr(config, name) if hasattr(config, name) else getattr(module.Config(), name)
+    # Numba names machine code by the names of types. Rules with fields alike, loaded from disk into
+    # one process, would otherwise share the code of the first.
+    module.Rule.__name__ = f"Rule of {name}"
     rule = module.compiled(settings, budgets)
     return Params(rule, root_batch=config.root_batch, swap=swap, draws_move=module.DRAWS_MOVE)
 
@@ -124,7 +127,12 @@ def chosen_child(tree: Tree, g: int, node: int, params: Params) -> int:
     """
     child = choose(tree, g, node, params.rule)
     if child == NONE:
-        return add_child(tree, g, node, tree.node[g, node].next_action)
+        action = tree.node[g, node].next_action
+        if action == NONE:
+            raise UsageError(
+                "search.algorithm: choose returned NONE at a node without an untried action (NaN?)"
+            )
+        return add_child(tree, g, node, action)
     return child
 
 

@@ -33,6 +33,9 @@ _RANGES = {
 rounding.
 """
 
+POLICY_ERROR = 0.02
+"""Largest error of the sum of a policy, above that of float16."""
+
 _LENGTHS = {"values": "moves", "simulations": "moves"}
 """A column of lists -> the one whose lists are as long, unless they are empty."""
 
@@ -159,6 +162,11 @@ class _Check:
         wrong = numbers != self.lengths["policy_plies"] * (self.size**2 + self.plain["swap"])
         message = "there are {} numbers, not one for each action of each policy"
         self.mark(wrong, "policies", message, numbers)
+        totals = np.bincount(self.row_of["policies"], self.lists["policies"], self.rows)
+        count = self.lengths["policy_plies"]
+        unequal = np.abs(totals - count) > POLICY_ERROR * count
+        message = "policies: each must sum to 1; the sum of {} of them is not"
+        self.mark(unequal & ~wrong, "policies", message, count)
 
 
 @kernel

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
-from hexlit.settings import TARGET_GROUP, check_word, entry_points_of
+from hexlit.settings import TARGET_GROUP, check_word, loaded
 
 KINDS = ("cells", "policy", "value")
 """`cells`: a number from 0 to 1 for each cell. `policy`: a distribution over the free cells.
@@ -55,6 +55,12 @@ class Target(NamedTuple):
             raise UsageError(
                 f"targets.{self.name}: of_game returned shape {values.shape}, not {expected}"
             )
+        least = -1 if self.module.KIND == "value" else 0
+        if (values < least).any() or (values > 1).any():  # NaN is neither
+            raise UsageError(
+                f"targets.{self.name}: of_game returned {np.nanmin(values):g} to "
+                f"{np.nanmax(values):g}, not {least} to 1"
+            )
         return values
 
     @property
@@ -72,7 +78,10 @@ def load_targets(weights: Mapping[str, float]) -> list[Target]:
     result = []
     for name, weight in weights.items():
         check_word("targets", name, (), TARGET_GROUP)
-        module = entry_points_of(TARGET_GROUP)[name].load()
+        module = loaded(TARGET_GROUP, name, "targets")
+        missing = [part for part in ("KIND", "of_game") if not hasattr(module, part)]
+        if missing:
+            raise UsageError(f"targets.{name}: its module has no {', '.join(missing)}")
         check_word(f"targets.{name}: KIND", module.KIND, KINDS)
         result.append(Target(name, weight, module))
     return result

@@ -68,6 +68,8 @@ class OptimizerConfig(Settings, section="optimizer"):
             raise UsageError(
                 f"optimizer.momentum={self.momentum}: optimizer.name={self.name} takes none"
             )
+        if "lr" in self.arguments:
+            raise UsageError("optimizer.arguments.lr: optimizer.lr sets it")
         if self.name in OPTIMIZERS and (self.arguments or self.parameters != "all"):
             raise UsageError(
                 f"optimizer.arguments, optimizer.parameters: optimizer.name={self.name} takes none"

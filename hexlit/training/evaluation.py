@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +247,14 @@ def is_last(trainer: L.Trainer) -> bool:
     return trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
 
 
+def others_of(name: str, known: Sequence[str]) -> str:
+    """What may have been meant by the unknown metric `name`: the nearest of those that are `known`,
+    or all of them.
+    """
+    near = get_close_matches(name, known, 1)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+
+
 class EarlyStopping(L.Callback):
     """Watches `trainer.monitor`; with `trainer.patience` ends the run softly, and restores the best
     epoch's weights.
@@ -325,9 +334,7 @@ class EarlyStopping(L.Callback):
         """
         prefix = self.monitor.partition(".")[0]
         known = any(name.startswith(f"{prefix}.") for name in names)
-        message = (
-            f"trainer.monitor={self.monitor}: no metric of that name; there are {', '.join(names)}"
-        )
+        message = f"trainer.monitor={self.monitor}: no metric of that name; {others_of(self.monitor, names)}"
         if self.others_log:
             if last or not self._warned:
                 log.warning("%s%s", message, "" if last else "; a callback might log it later")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from hexlit.errors import UsageError
-from hexlit.settings import OPTIMIZER_GROUP, SCHEDULE_GROUP, entry_points_of
+from hexlit.settings import OPTIMIZER_GROUP, SCHEDULE_GROUP, loaded
 from hexlit.training.config import OPTIMIZERS, OptimizerConfig
 
 
@@ -170,12 +170,20 @@ def _brought_optimizer(
     try:
         optimizer: Optimizer = kind(groups, **{"lr": lr, **config.arguments})
     except (TypeError, ValueError) as error:
+        matrices = "; optimizer.parameters=matrices leaves the others to AdamW"
+        hint = matrices if "2D parameters" in str(error) else ""
         raise UsageError(
-            f"optimizer.name={config.name}, optimizer.arguments={config.arguments}: {error}"
+            f"optimizer.name={config.name}, optimizer.arguments={config.arguments}: {error}{hint}"
         ) from error
     if not rest:
         return optimizer
     return PairedOptimizer(optimizer, torch.optim.AdamW(rest, lr=lr))
+
+
+def check_optimizer(config: OptimizerConfig) -> None:
+    """Make the optimizer of `config` for a small layer; raises `UsageError` as `build_optimizer`."""
+    layer = FlatParameters(nn.Linear(2, 2), by_parameter=True)
+    build_optimizer(config, layer, fused=False, lr=config.lr)
 
 
 def optimizer_class(name: str) -> type[Any]:
@@ -187,7 +195,7 @@ def optimizer_class(name: str) -> type[Any]:
     if name.startswith("torch.optim."):
         found = getattr(torch.optim, name.removeprefix("torch.optim."), None)
     else:
-        found = entry_points_of(OPTIMIZER_GROUP)[name].load()
+        found = loaded(OPTIMIZER_GROUP, name, "optimizer.name")
     if not (isinstance(found, type) and issubclass(found, Optimizer)):
         raise UsageError(f"optimizer.name={name}: is no subclass of torch.optim.Optimizer")
     closure = inspect.signature(found.step).parameters.get("closure")
@@ -284,7 +292,16 @@ def _course(config: OptimizerConfig) -> Callable[[float], float] | None:
         return None
     if config.schedule == "cosine":
         return cosine
-    course: Callable[[float], float] = entry_points_of(SCHEDULE_GROUP)[config.schedule].load()
+    brought = loaded(SCHEDULE_GROUP, config.schedule, "optimizer.schedule")
+
+    def course(progress: float) -> float:
+        factor = float(brought(progress))
+        if not 0 <= factor < math.inf:
+            raise UsageError(
+                f"optimizer.schedule={config.schedule}: returned {factor}, not a number from 0 on"
+            )
+        return factor
+
     return course
 
 

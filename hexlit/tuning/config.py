@@ -126,9 +126,14 @@ def directions_of(direction: Any, judged: SweepConfig) -> list[str]:
     if isinstance(direction, Sequence) and not isinstance(direction, str):
         given = list(direction)
     names = [getattr(entry, "name", entry) for entry in given]
+    objectives = judged.objectives()
+    if direction is None:
+        raise UsageError(
+            f"{judged.section}.objective={','.join(objectives)}: needs hydra.sweeper.direction=minimize "
+            "or maximize"
+        )
     for name in names:
         check_word("hydra.sweeper.direction", name, DIRECTIONS)
-    objectives = judged.objectives()
     if len(names) != len(objectives):
         raise UsageError(
             f"hydra.sweeper.direction={','.join(names)}: {judged.section}.objective has "

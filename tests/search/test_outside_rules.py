@@ -51,12 +51,12 @@ def compiled(settings, budgets):
 def site(tmp_path: Path) -> Iterator[Path]:
     """A folder whose modules `copied` and `partial`, and the example of the manual, are rules."""
     folder = tmp_path / "site"
-    rules = ("copied = copied", "partial = partial", "ucb = ucb")
+    rules = ("copied = copied", "partial = partial", "stuck = stuck", "ucb = ucb")
     with package(folder, *rules, name="rules", group=SEARCH_GROUP):
         (folder / "copied.py").write_text(COPIED)
         (folder / "partial.py").write_text("def choose(tree, g, node, rule):\n    return -1\n")
         yield folder
-        for name in ("copied", "partial"):
+        for name in ("copied", "partial", "stuck"):
             sys.modules.pop(name, None)
 
 
@@ -122,3 +122,51 @@ def test_a_patch_of_a_rule_of_hexlit_has_machine_code_of_its_own(
         (site / "partial.py").write_text("def choose(tree, g, node, rule):\n    return 0\n")
         assert kernel_folder([params]) not in (first, FOLDER)
     assert kernel_folder([params]) == FOLDER
+
+
+def test_machine_code_of_a_rule_lies_by_the_state_of_all_that_it_imports(tmp_path: Path) -> None:
+    """A helper in another module, in a package below another one, and a constant."""
+    folder = tmp_path / "parts"
+    helper = "from hexlit.hex.jit import uncounted_device_function as device\n"
+    files = {
+        "withparts/__init__.py": f"{COPIED}\nfrom withparts.bonus import bonus\n",
+        "withparts/bonus.py": f"{helper}from .values import FLOOR\nimport mybonus\n",
+        "withparts/values.py": "FLOOR = 0.05\n",
+        "mybonus.py": "FACTOR = 1.0\n",
+    }
+    with package(folder, "copied = withparts", name="parts", group=SEARCH_GROUP):
+        for name, text in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text + ("bonus = 1\n" if "bonus.py" in name else ""))
+        rule = compiled_params(import_module("withparts").Config(), budgets=(8,), swap=False)
+        places = {kernel_folder([typeof(rule)])}
+        for name in files:
+            with (folder / name).open("a") as file:
+                file.write("\nEDITED = True\n")
+            places.add(kernel_folder([typeof(rule)]))
+        for name in ("withparts", "withparts.bonus", "withparts.values", "mybonus"):
+            sys.modules.pop(name)
+    assert len(places) == len(files) + 1
+    assert FOLDER not in places
+
+
+def test_a_helper_of_another_package_has_machine_code_of_its_own(site: Path) -> None:
+    """Its signature has plain numbers alone."""
+    (site / "copied.py").write_text(COPIED)
+    function = import_module("copied").compiled
+    first = kernel_folder([], function)
+    (site / "copied.py").write_text(f"{COPIED}\nEDITED = True\n")
+    assert FOLDER not in (first, kernel_folder([], function))
+    assert kernel_folder([], function) != first
+    assert kernel_folder([], compiled_params) == FOLDER
+
+
+def test_a_rule_that_runs_out_of_moves_is_refused(site: Path) -> None:
+    """As one whose bounds are NaN."""
+    text = COPIED.replace("DRAWS_MOVE, choose, ", "DRAWS_MOVE, ").replace("copied", "stuck")
+    choose = "def choose(tree, g, node, rule):\n    return -1\n"
+    (site / "stuck.py").write_text(f"{text}\n\n{choose}")
+    config = import_module("stuck").Config(simulations=64)
+    games = random_games(seed=2, count=2, sizes=(3,))
+    with pytest.raises(UsageError, match="choose returned NONE at a node without an untried"):
+        search_games(games, config, KeyedEvaluator())

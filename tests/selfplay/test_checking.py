@@ -52,6 +52,10 @@ ALONG: dict[str, tuple[dict[str, Any], str]] = {
         {"policy_plies": [1], "policies": [0.1] * 8 + [float("inf")]},
         "policies: each must",
     ),
+    "policy of weights": (
+        {"policy_plies": [1], "policies": [0.5] * 9},
+        "policies: each must sum to 1; the sum of 1 of them is not",
+    ),
     "who would resign": ({"would_resign": 9}, "would_resign=9: must be"),
     "no id": ({"game_id": None}, "game_id is empty"),
 }

@@ -34,7 +34,7 @@ def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
         values=random.uniform(-1, 1, plies).astype(np.float32),
         simulations=random.integers(1, 99, plies).astype(np.int16),
         policy_plies=full,
-        policies=random.random((len(full), 9 + swap)).astype(np.float16),
+        policies=random.dirichlet(np.ones(9 + swap), len(full)).astype(np.float16),
         network_version=game_id // 3,
         seed=2**62 + game_id,
         search='{"simulations": 8}',

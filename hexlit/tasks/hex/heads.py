@@ -1,11 +1,13 @@
 """Heads and losses of further targets; see `hexlit.selfplay.targets`."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hexlit.errors import UsageError
 from hexlit.nets.blocks import ConvNorm, make_activation, pool_board
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import masked_logits
@@ -43,11 +45,20 @@ class BoardHead(nn.Module):
 
 
 def make_heads(targets: Sequence[Target], config: NetConfig) -> nn.ModuleDict:
-    """A head for each of `targets`, its module's own where it has one."""
+    """A head for each of `targets`, its module's own where it has one.
+
+    Raises:
+        UsageError: one is no module of torch.
+    """
     heads = {}
     for target in targets:
         usual = BoardHead if target.module.KIND == "value" else CellsHead
-        heads[target.name] = getattr(target.module, "head", usual)(config)
+        head = getattr(target.module, "head", usual)(config)
+        if not isinstance(head, nn.Module):
+            raise UsageError(
+                f"targets.{target.name}: head returned {type(head).__name__}, no module"
+            )
+        heads[target.name] = head
     return nn.ModuleDict(heads)
 
 
@@ -57,10 +68,20 @@ def target_loss(target: Target, output: Tensor, wanted: Tensor, planes: Tensor) 
 
     Without a loss of its own, `cells` have the cross-entropy of each cell, `policy` that of the
     distribution over the free cells, and `value` the squared error of the output's tanh.
+
+    Raises:
+        UsageError: the output has another shape, or the module's own loss is no scalar.
     """
+    if output.shape != wanted.shape:
+        raise UsageError(
+            f"targets.{target.name}: head returned shape {tuple(output.shape)}, "
+            f"not {tuple(wanted.shape)}"
+        )
     output = output.float()
     if hasattr(target.module, "loss"):
-        result: Tensor = target.module.loss(output, wanted)
+        result: Any = target.module.loss(output, wanted)
+        if not isinstance(result, Tensor) or result.dim():
+            raise UsageError(f"targets.{target.name}: loss returned no scalar tensor")
         return result
     known = ~wanted.isnan()
     wanted = wanted.nan_to_num()
