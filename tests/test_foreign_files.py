@@ -87,7 +87,7 @@ def test_weights_of_another_network_take_no_memory(
         file.truncate(8 + len(text) + (4 << 30))  # zeros that are nowhere on the disk
     read: list[object] = []
     monkeypatch.setattr("hexlit.tasks.hex.checkpoint.digest_of", read.append)
-    with pytest.raises(UsageError, match="its weights are not those of the network"):
+    with pytest.raises(UsageError, match="the network that it describes has other weights"):
         read_safetensors(tmp_path / "forged.safetensors")
     assert read == []
 

@@ -30,6 +30,10 @@ def module(*arguments: str, **settings: Any) -> "TrainedModule":
 
     Raises:
         UsageError: a mistake, in one line that says what would be right.
+
+    >>> import hexlit
+    >>> hexlit.module("experiment=quick", board=4, **{"net.channels": 8}).net.config.channels
+    8
     """
     with tempfile.TemporaryDirectory(prefix="hexlit-") as folder:
         task = _task_of(arguments, settings, Path(folder))
@@ -51,6 +55,10 @@ def datamodule(
 
     Raises:
         UsageError: a mistake, in one line that says what would be right.
+
+    >>> import hexlit
+    >>> data = hexlit.datamodule("experiment=quick", board=4)
+    >>> data.close()
     """
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -111,6 +119,14 @@ def positions(
 
     Raises:
         UsageError: there is no store, or nothing in it on this board.
+
+    >>> import tempfile, pathlib, hexlit
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "one.trmph").write_text("#3,b2a1b1a2b3")
+    >>> _ = hexlit.games(folder / "one.trmph").store(folder / "store")
+    >>> planes, policy, value, _ = hexlit.positions(folder / "store", 3)
+    >>> tuple(planes.shape), tuple(policy.shape), value.tolist()
+    ((5, 5, 3, 3), (5, 9), [1.0, -1.0, 1.0, -1.0, 1.0])
     """
     import numpy as np
 

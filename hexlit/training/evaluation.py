@@ -251,7 +251,7 @@ def others_of(name: str, known: Sequence[str]) -> str:
     """What may have been meant by the unknown metric `name`: the nearest of those that are `known`,
     or all of them.
     """
-    near = get_close_matches(name, known, 1)
+    near = get_close_matches(name, known, 1, cutoff=0.8)
     return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
 
 

@@ -91,7 +91,8 @@ def test_a_figure_that_it_never_logs_costs_no_result() -> None:
     mine = ["+callbacks.mine._target_=my_callbacks.WeightNorm", "trainer.monitor=mine.nrom"]
     assert main([*TINY, *mine, "trainer.max_epochs=3", "hydra.run.dir=run"]) == 0
     log = Path("run/train.log").read_text()
-    assert log.count("trainer.monitor=mine.nrom: no metric of that name; there are") == 2
+    said = "trainer.monitor=mine.nrom: no metric of that name; did you mean mine.norm?"
+    assert log.count(said) == 2
     assert log.count("a callback might log it later") == 1
     assert summary_of(Path("run"))["best"]["epoch"] is None
     assert Path("run/checkpoints/last.ckpt").exists()
@@ -105,7 +106,9 @@ def test_a_figure_that_nothing_can_log_is_refused_after_the_first_epoch(
         main([*TINY, "trainer.max_epochs=9", f"trainer.monitor={name}", "hydra.run.dir=run"]) == 2
     )
     err = capsys.readouterr().err.splitlines()
-    assert f"trainer.monitor={name}: no metric of that name; there are " in err[-1]
+    near = "did you mean train.loss?" if name == "train.los" else "there are "
+    said = f"trainer.monitor={name}: no metric of that name; {near}"
+    assert said in err[-1]
     assert len(rows_of(Path("run/metrics.csv"))) <= 1
 
 

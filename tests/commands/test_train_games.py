@@ -75,9 +75,10 @@ def validated(run: Run, games: Path, name: str) -> dict[str, float]:
     cache = run.folder.parent / "cache"
     config = HexTrainConfig(board=3, seed=0, data=DataConfig(source="games", path=str(games)))
     data = GamesDataModule(config, profile, cache)
-    planes, policy, value = (
-        torch.cat(column) for column in zip(*data.val_dataloader(), strict=True)
-    )
+    batches = list(data.val_dataloader())
+    planes = torch.cat([batch.planes for batch in batches])
+    policy = torch.cat([batch.policy for batch in batches])
+    value = torch.cat([batch.value for batch in batches])
     net = load_network(run.folder / "checkpoints" / f"{name}.ckpt").net.eval()
     with torch.no_grad():
         output = net(planes.float())

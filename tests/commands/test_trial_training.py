@@ -57,7 +57,7 @@ def named(objective: str, *, monitor: str | None = None, may_prune: bool = True)
     [
         (named("val.los"), "sweep.objective=val.los"),
         (named("train.los", may_prune=False), "sweep.objective=train.los"),
-        (named("strenght.score"), "sweep.monitor=strenght.score"),
+        (named("strenght.score"), "sweep.objective=strenght.score"),
         (named("train.loss", monitor="loss"), "sweep.monitor=loss"),
     ],
 )

@@ -1,5 +1,6 @@
 """Further targets of other packages, as the mover sees them, from a store and from the window."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,13 +36,13 @@ def of_game(record):
 @pytest.fixture(autouse=True)
 def site(tmp_path: Path) -> Iterator[Path]:
     """A folder whose modules are targets; those of the manual, too."""
-    names = ("connection", "reply", "plies", "flat", "odd")
+    names = ("connection", "reply", "plies", "flat", "odd", "broken")
     lines = [f"{name} = {name}" for name in names]
     folder = tmp_path / "site"
     with package(folder, *lines, name="further", group=TARGET_GROUP):
         (folder / "plies.py").write_text(PLIES)
         (folder / "flat.py").write_text(FLAT)
-        (folder / "odd.py").write_text('KIND = "colour"\n')
+        (folder / "odd.py").write_text(FLAT.replace("cells", "colour"))
         yield folder
 
 
@@ -179,3 +180,28 @@ def test_what_is_no_target_is_refused(name: str, said: str) -> None:
 
     with pytest.raises(UsageError, match=said):
         learn()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("KIND = 'cells'\n", "its module has no of_game"),
+        (
+            "import nothing_like_it\n",
+            r"broken cannot be loaded \(ModuleNotFoundError: .*broken.py:1",
+        ),
+        (FLAT.replace("[0.5] * record.size**2", "[[2] * 16] * len(record.moves)"), "2 to 2, not 0"),
+        (PLIES.replace("/ 100", "- 2"), "of_game returned -2 to .*, not -1 to 1"),
+    ],
+)
+def test_a_broken_module_is_one_line(site: Path, text: str, said: str) -> None:
+    (site / "broken.py").write_text(text)
+
+    def learn() -> None:
+        window = ReplayWindow(4, False, 100, targets=load_targets({"broken": 1.0}))
+        window.extend(games(1))
+
+    with pytest.raises(UsageError, match=said) as error:
+        learn()
+    assert "\n" not in str(error.value)
+    sys.modules.pop("broken", None)

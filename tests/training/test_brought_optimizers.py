@@ -10,7 +10,11 @@ from torch import Tensor
 from hexlit.errors import UsageError
 from hexlit.settings import OPTIMIZER_GROUP, SCHEDULE_GROUP
 from hexlit.training.config import OptimizerConfig
-from hexlit.training.optimizer import learning_rate_factor, optimizer_state_bytes
+from hexlit.training.optimizer import (
+    check_optimizer,
+    learning_rate_factor,
+    optimizer_state_bytes,
+)
 from tests.nets.brought_blocks import package
 from tests.training.test_module import Regression, batches, weights
 from tests.training.trainers import as_they_are, quiet_trainer
@@ -90,6 +94,19 @@ def test_packages_bring_optimizers_and_schedules(tmp_path: Path) -> None:
         assert learning_rate_factor(config, lambda: 0.25)(7) == 0.75
 
 
+def test_a_schedule_gives_no_rate_below_zero(tmp_path: Path) -> None:
+    """That would climb the loss; and a package that cannot be imported is one line."""
+    lines = (f"falling = {__name__}:falling", "gone = nothing_like_it:gone")
+    with package(tmp_path / "a", *lines, name="a", group=SCHEDULE_GROUP):
+        factor = learning_rate_factor(OptimizerConfig(schedule="falling"), lambda: 1.5)
+        with pytest.raises(UsageError, match=r"^optimizer\.schedule=falling: returned -0.5, not"):
+            factor(200)
+        with pytest.raises(
+            UsageError, match=r"^optimizer\.schedule=gone: nothing_like_it:gone can"
+        ):
+            learning_rate_factor(OptimizerConfig(schedule="gone"), lambda: 0.0)
+
+
 @pytest.mark.parametrize(
     ("optimizer", "part"),
     [
@@ -97,13 +114,16 @@ def test_packages_bring_optimizers_and_schedules(tmp_path: Path) -> None:
         ({"name": "torch.optim.lr_scheduler"}, "no subclass of torch.optim.Optimizer"),
         ({"name": "torch.optim.LBFGS"}, "closure"),
         ({"name": "torch.optim.Adagrad", "arguments": {"odd": 1}}, "odd"),
-        ({"name": "torch.optim.Muon"}, "2D"),
+        ({"name": "torch.optim.Muon"}, "2D.*optimizer.parameters=matrices leaves"),
     ],
 )
 def test_an_optimizer_that_does_not_fit_is_refused(optimizer: dict[str, Any], part: str) -> None:
+    said = f"optimizer.name={optimizer['name']}.*{part}"
     module = Regression(optimizer={"momentum": None, **optimizer})
-    with pytest.raises(UsageError, match=f"optimizer.name={optimizer['name']}.*{part}"):
+    with pytest.raises(UsageError, match=said):
         quiet_trainer(1).fit(module, as_they_are(batches(1)))
+    with pytest.raises(UsageError, match=said):
+        check_optimizer(OptimizerConfig(**optimizer))
 
 
 @pytest.mark.parametrize(
@@ -113,6 +133,7 @@ def test_an_optimizer_that_does_not_fit_is_refused(optimizer: dict[str, Any], pa
         {"name": "torch.optim.a.b"},
         {"name": "torch.nn.Linear"},
         {"arguments": {"eps": 1.0}},
+        {"name": "torch.optim.NAdam", "arguments": {"lr": 0.1}},
         {"parameters": "matrices"},
         {"name": "torch.optim.SGD", "momentum": 0.9},
         {"schedule": "falling"},

@@ -187,16 +187,19 @@ def test_another_metric_than_before_is_refused_in_a_resumed_run(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("monitor", "every", "after"),
-    [("train.los", 9, 1), ("strength.skore", 2, 2), ("score", 9, 1), ("mine.x", 9, 1)],
+    ("monitor", "every", "after", "near"),
+    [
+        ("train.los", 9, 1, r"did you mean train\.loss\?"),
+        ("strength.skore", 2, 2, r"did you mean strength\.score\?"),
+        ("score", 9, 1, "there are .*train.loss"),
+        ("mine.x", 9, 1, "there are .*train.loss"),
+    ],
 )
 def test_a_name_that_nothing_has_is_refused_once_that_can_be_known(
-    monitor: str, every: int, after: int
+    monitor: str, every: int, after: int, near: str
 ) -> None:
-    with pytest.raises(
-        UsageError,
-        match=rf"^trainer.monitor={monitor}: no metric of that name; there are .*train.loss",
-    ):
+    said = rf"^trainer.monitor={monitor}: no metric of that name; {near}"
+    with pytest.raises(UsageError, match=said):
         trained([0.1] * after, epochs=9, every=every, monitor=monitor)
 
 
