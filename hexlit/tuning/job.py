@@ -3,6 +3,7 @@
 import functools
 import logging
 import os
+import time
 from typing import Any, SupportsFloat
 
 from hydra.core.utils import JobReturn, JobStatus
@@ -77,6 +78,10 @@ class EndOfTrial(Callback):
     Hydra calls it in the processes of trials. Where several train together, the first reports.
     """
 
+    def on_job_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Called before the function."""
+        self._began = time.monotonic()
+
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:
         """Called when the function has returned, or raised an exception."""
         # Launchers have set the variable for the function alone.
@@ -94,6 +99,8 @@ class EndOfTrial(Callback):
         elif job_return.status != JobStatus.COMPLETED:
             trial.note(failure=reason_of(result))
             return
+        # Without waiting for a slot.
+        trial.note(seconds=round(time.monotonic() - self._began, 3))
         try:
             trial.end(result)
         except UsageError as error:

@@ -179,9 +179,9 @@ def arrays_of(window: ReplayWindow, epoch: int) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("capacity", [1, 40, 200])
 def test_an_index_that_grew_is_the_one_built_at_once(capacity: int) -> None:
     """Bit by bit, also when games have left, and with games that teach nothing."""
-    plies = SimpleNamespace(KIND="value", of_game=lambda record: np.arange(len(record.moves)))
+    plies = SimpleNamespace(KIND="value", of_game=lambda record: np.arange(len(record.moves)) / 32)
     cells = SimpleNamespace(
-        KIND="cells", of_game=lambda record: np.outer(record.moves, np.arange(16))
+        KIND="cells", of_game=lambda record: np.outer(record.moves, np.arange(16)) / 256
     )
     targets = [Target("plies", 1.0, plies), Target("cells", 1.0, cells)]
     records = [random_game(game, 4, swap=True, full_share=game % 3 / 4) for game in range(90)]
