@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hexlit.hex.arrays import BoolArray, Int64Array
+from hexlit.hex.arrays import BoolArray, FloatArray, Int64Array
 from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending
 
@@ -167,6 +167,60 @@ class _Check:
         unequal = np.abs(totals - count) > POLICY_ERROR * count
         message = "policies: each must sum to 1; the sum of {} of them is not"
         self.mark(unequal & ~wrong, "policies", message, count)
+        sound = np.ones(self.rows, np.bool_)
+        sound[list(self.faults)] = False  # their moves and plies may be anything
+        shares = _shares_of_stones(
+            np.ascontiguousarray(self.lists["moves"], np.int64),
+            self.lengths["moves"],
+            np.ascontiguousarray(plies, np.int64),
+            count,
+            np.ascontiguousarray(self.lists["policies"], np.float32),
+            self.size,
+            numbers,
+            sound,
+        )
+        message = "policies: the share of cells with a stone is {:.2f}, must be 0"
+        self.mark(shares > POLICY_ERROR, "policies", message, shares)
+
+
+@kernel
+def _shares_of_stones(
+    moves: Int64Array,
+    move_counts: Int64Array,
+    plies: Int64Array,
+    ply_counts: Int64Array,
+    policies: FloatArray,
+    size: Int64Array,
+    numbers: Int64Array,
+    sound: BoolArray,
+) -> NDArray[np.float64]:
+    """The largest share that a policy of each row gives to cells with a stone; 0 for rows that are
+    not `sound`, `[R]`.
+    """
+    largest = np.zeros(size.size)
+    taken = np.zeros(LARGEST * LARGEST, np.bool_)
+    first_move = first_ply = first_number = 0
+    for row in range(size.size):
+        n = size[row]
+        actions = numbers[row] // max(ply_counts[row], 1)
+        for k in range(ply_counts[row] if sound[row] else 0):
+            taken[:] = False
+            for i in range(plies[first_ply + k]):
+                move = moves[first_move + i]
+                if move == n * n:  # the first stone changes its place with its colour
+                    stone = moves[first_move]
+                    taken[stone] = False
+                    move = stone % n * n + stone // n
+                taken[move] = True
+            share = 0.0
+            for cell in range(n * n):
+                if taken[cell]:
+                    share += policies[first_number + k * actions + cell]
+            largest[row] = max(largest[row], share)
+        first_move += move_counts[row]
+        first_ply += ply_counts[row]
+        first_number += numbers[row]
+    return largest
 
 
 @kernel

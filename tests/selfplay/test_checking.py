@@ -56,6 +56,10 @@ ALONG: dict[str, tuple[dict[str, Any], str]] = {
         {"policy_plies": [1], "policies": [0.5] * 9},
         "policies: each must sum to 1; the sum of 1 of them is not",
     ),
+    "policy of a stone": (
+        {"policy_plies": [1], "policies": [0.5, 0.5] + [0] * 7},
+        "policies: the share of cells with a stone is 0.50, must be 0",
+    ),
     "who would resign": ({"would_resign": 9}, "would_resign=9: must be"),
     "no id": ({"game_id": None}, "game_id is empty"),
 }
@@ -108,13 +112,16 @@ def test_a_forged_row_is_found_and_no_other(name: str) -> None:
 
 
 def test_sound_games_have_no_fault() -> None:
+    """The swap moves the first stone from cell 1 to cell 3."""
+    policies = np.full((2, 10), 1 / 9, np.float16)
+    policies[0, 1] = policies[1, 3] = 0
     found: dict[str, Any] = {
         "values": np.array([1.0005, -1, 0], np.float32),
         "simulations": np.array([0, 4, 4], np.int16),
     }
     found |= {
         "policy_plies": np.array([1, 2], np.int16),
-        "policies": np.full((2, 10), 0.1, np.float16),
+        "policies": policies,
     }
     searched = GameRecord(
         1, 3, True, np.array([1, 9, 4], np.int16), -1, Ending.RESIGNED, opening=3, **found

@@ -181,7 +181,7 @@ def test_a_network_without_the_swap_rule_learns_the_other_moves_among_themselves
     """A policy of the swap alone says nothing about them: the move played does."""
     cells = np.zeros((3, 10), np.float16)
     cells[0, 4] = 1
-    cells[1, [0, 8, 9]] = 0.25, 0.25, 0.5
+    cells[1, [1, 8, 9]] = 0.25, 0.25, 0.5
     cells[2, 9] = 1
     game = replace(
         searched_game(0, 3, swap=False),
@@ -197,7 +197,7 @@ def test_a_network_without_the_swap_rule_learns_the_other_moves_among_themselves
     policy = positions.batch(np.arange(3), np.zeros(3, np.bool_)).policy
     assert policy[0].tolist() == np.eye(9)[4].tolist()
     transposed = policy[1].reshape(3, 3).T
-    assert (transposed[0, 0], transposed[2, 2], transposed.sum()) == (0.5, 0.5, 1)
+    assert (transposed[0, 1], transposed[2, 2], transposed.sum()) == (0.5, 0.5, 1)
     assert policy[2].tolist() == np.eye(9)[3].tolist()
 
 

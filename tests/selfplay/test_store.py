@@ -23,18 +23,23 @@ from tests.commands.preloaded import run_apart
 def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
     random = np.random.default_rng(game_id)
     full = np.flatnonzero(random.random(plies) < 0.5).astype(np.int16)
+    moves = random.permutation(9)[:plies].astype(np.int16)
+    policies = random.dirichlet(np.ones(9 + swap), len(full))
+    for policy, ply in zip(policies, full, strict=True):
+        policy[moves[:ply]] = 0
+        policy /= policy.sum()
     return GameRecord(
         game_id=game_id,
         size=3,
         swap=swap,
-        moves=random.permutation(9)[:plies].astype(np.int16),
+        moves=moves,
         winner=1 if game_id % 2 else -1,
         ending=list(Ending)[game_id % 4],
         opening=min(game_id % 3, plies),
         values=random.uniform(-1, 1, plies).astype(np.float32),
         simulations=random.integers(1, 99, plies).astype(np.int16),
         policy_plies=full,
-        policies=random.dirichlet(np.ones(9 + swap), len(full)).astype(np.float16),
+        policies=policies.astype(np.float16),
         network_version=game_id // 3,
         seed=2**62 + game_id,
         search='{"simulations": 8}',
