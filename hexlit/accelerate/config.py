@@ -52,9 +52,9 @@ class AcceleratorConfig(Settings, section="accelerator"):
     compile_mode: str = one_of(COMPILE_MODES, "default")
     """Mode of `torch.compile`."""
 
-    graphs: bool = True
+    graphs: bool = False
     """Whether one card computes a training step as a CUDA graph, where it can: with adamw, without
-    float16 and recomputed activations.
+    float16 and recomputed activations. Off, since it has been tested on a CPU alone.
     """
 
     inference: str = one_of(

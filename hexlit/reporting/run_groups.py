@@ -143,8 +143,10 @@ def curve_of(files: RunFiles, metric: str, axis: str) -> NDArray[np.float64]:
     missing.
     """
     pairs = zip(files.column(axis), files.column(metric), strict=False)
-    points = np.array([pair for pair in pairs if None not in pair], np.float64).reshape(-1, 2)
-    return points[np.isfinite(points).all(1)]
+    known = [pair for pair in pairs if None not in pair]
+    points = np.array(known, np.float64).reshape(-1, 2)
+    finite = np.isfinite(points).all(1)
+    return points[finite]
 
 
 def line_of(group: RunGroup, metric: str, axis: str, factor: float = 1.0) -> ChartLine | None:
