@@ -52,7 +52,7 @@ def error_of_foreign_code(error: BaseException | None) -> BaseException | None:
     """
     while error is not None:
         if any(
-            _is_foreign(frame.f_code.co_filename)
+            is_foreign_file(frame.f_code.co_filename)
             for frame, _ in traceback.walk_tb(error.__traceback__)
         ):
             return error
@@ -60,7 +60,8 @@ def error_of_foreign_code(error: BaseException | None) -> BaseException | None:
     return None
 
 
-def _is_foreign(file: str) -> bool:
+def is_foreign_file(file: str) -> bool:
+    """Whether a file is none of hexlit, of Python and of the installed packages."""
     path = Path(file)
     if file.startswith("<") or not _INSTALLED.isdisjoint(path.parts):
         return False

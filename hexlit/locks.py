@@ -93,7 +93,7 @@ class FolderLock(ExitStack):
         if not hold(self._file):
             self.close()
             raise UsageError(
-                f"{folder}: another process is {doing} here; wait for its end, or end it"
+                f"{folder}: another process, or an open store of this one, is {doing} here; end or close it"
             )
 
     def stands(self) -> bool:

@@ -149,6 +149,8 @@ def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
     names = {field.name for field in fields(schema)}
     keys = {*map(str, config)}
     for key in sorted(names ^ keys):
+        if reason := _not_taken(f"{prefix}{key}"):
+            raise UsageError(reason)
         known = ", ".join(sorted(names))
         raise UsageError(
             f"{prefix}{key}: settings are neither added nor removed; the keys here are {known}"
@@ -156,6 +158,14 @@ def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
     for key in keys:
         if is_dataclass(OmegaConf.get_type(config, key)):
             _refuse_other_keys(config[key], f"{prefix}{key}.")
+
+
+def _not_taken(key: str) -> str:
+    """Why a run does not take the argument `key` of Lightning's Trainer; empty for other keys."""
+    section, _, name = key.partition(".")
+    if section == "trainer" and name in NOT_TAKEN:
+        return f"{key}: a run does not take it: {NOT_TAKEN[name]}"
+    return ""
 
 
 def run(
@@ -332,9 +342,8 @@ def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
 
     The command is composed without the override that failed.
     """
-    section, _, name = key.partition(".")
-    if section == "trainer" and name in NOT_TAKEN:
-        return f"{key}: a run does not take it: {NOT_TAKEN[name]}"
+    if reason := _not_taken(key):
+        return reason
     flags, words = composing.flags_and_overrides(argv)
     others = [word for word in words if word.lstrip("+~").partition("=")[0] != key]
     with composing.hydra_initialized():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexlit.cluster.lifeline import end_with_parent
+from hexlit.errors import UsageError
 from hexlit.files import cache_folder
 from hexlit.hex.jit import mark_compiled
 
@@ -124,4 +125,7 @@ def main(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except UsageError:  # whoever needs the kernels meets it, and prints it
+        sys.exit(2)

@@ -139,8 +139,9 @@ def requeued(folder: Path) -> str | None:
 OWN_SWEEPER = "optuna"
 """The sweeper of `hexlit.tuning`, which finds and holds the folder of its sweep itself."""
 
-_WITHOUT_WORTH = {LOCK, "multirun.yaml", "phases.csv"}
-"""Files that a run has before it has done any work."""
+_TABLES = {"metrics.csv", "phases.csv", "resources.csv", "steps.csv"}
+_WITHOUT_WORTH = {LOCK, "multirun.yaml", *_TABLES}
+"""Files that a run has before its first checkpoint and its first game."""
 
 
 class Refused(BaseException):

@@ -14,7 +14,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 from hexlit.commands.application import register_schema
 from hexlit.errors import UsageError
-from hexlit.settings import TASK_GROUP, entry_points_of
+from hexlit.settings import TASK_GROUP, entry_points_of, loaded
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tasks.warmup import Warmup
 
@@ -110,7 +110,8 @@ TASKS = {
 @cache
 def known_tasks() -> Mapping[str, TaskEntry]:
     """The tasks of hexlit and of other packages by name; hexlit's own name takes precedence."""
-    return {**{point.name: point.load() for point in entry_points_of(TASK_GROUP)}, **TASKS}
+    names = sorted(entry_points_of(TASK_GROUP).names)
+    return {**{name: loaded(TASK_GROUP, name, "task") for name in names}, **TASKS}
 
 
 def part_of(task: str, part: str) -> Any:

@@ -23,9 +23,10 @@ from unittest.mock import patch
 import numba
 from numba import types
 from numba.core.caching import FunctionCache
+from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
-from hexlit.errors import UsageError
+from hexlit.errors import UsageError, is_foreign_file
 from hexlit.files import cache_folder
 
 log = logging.getLogger(__name__)
@@ -339,7 +340,30 @@ def _cached(function: F, **options: Any) -> Any:
     """The dispatcher of `function`, whose machine code is kept on disk."""
     compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     compiled._cache = KernelCache(function)
+    compile_for_args = compiled._compile_for_args
+
+    def compile_or_refuse(*arguments: object, **keywords: object) -> object:
+        try:
+            return compile_for_args(*arguments, **keywords)
+        except NumbaError as error:
+            _refuse_foreign_line(error)
+            raise
+
+    compiled._compile_for_args = compile_or_refuse
     return compiled
+
+
+def _refuse_foreign_line(error: NumbaError) -> None:
+    """Raise a `UsageError` for the line of another package that Numba cannot compile, if that is
+    the `error`, whose text has hundreds of lines.
+    """
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    for file, line in re.findall(r" at (/.+) \((\d+)\)$", text, re.MULTILINE):
+        if is_foreign_file(file):
+            shown = rf'File ".*{re.escape(Path(file).name)}", line {line}:'
+            before = re.split(shown, text, maxsplit=1)[0].rstrip()
+            reason = before.rpartition("\n")[2].strip()[:150]
+            raise UsageError(f"{file}:{line}: Numba cannot compile this line ({reason})") from error
 
 
 def _compiled(function: F, **options: bool) -> F:

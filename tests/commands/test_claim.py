@@ -13,7 +13,7 @@ from hexlit.commands.train import main as train
 from hexlit.locks import FolderLock
 from tests.commands.tiny import TINY, save_untrained
 
-BUSY = "another process is at work here; wait for its end, or end it"
+BUSY = "another process, or an open store of this one, is at work here; end or close it"
 
 HOLDER = """
 import os, sys, time

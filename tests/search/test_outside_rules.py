@@ -161,6 +161,17 @@ def test_a_helper_of_another_package_has_machine_code_of_its_own(site: Path) -> 
     assert kernel_folder([], compiled_params) == FOLDER
 
 
+def test_a_line_of_a_rule_that_numba_cannot_compile_is_named(site: Path) -> None:
+    text = COPIED.replace("DRAWS_MOVE, choose, ", "DRAWS_MOVE, ").replace("copied", "stuck")
+    choose = "def choose(tree, g, node, rule):\n    return tree.nothing\n"
+    (site / "stuck.py").write_text(f"{text}\n\n{choose}")
+    line = text.count("\n") + 4
+    games = random_games(seed=2, count=2, sizes=(3,))
+    message = rf"stuck.py:{line}: Numba cannot compile this line \(Unknown attribute 'nothing'"
+    with pytest.raises(UsageError, match=message):
+        search_games(games, import_module("stuck").Config(), KeyedEvaluator())
+
+
 def test_a_rule_that_runs_out_of_moves_is_refused(site: Path) -> None:
     """As one whose bounds are NaN."""
     text = COPIED.replace("DRAWS_MOVE, choose, ", "DRAWS_MOVE, ").replace("copied", "stuck")
