@@ -3,12 +3,11 @@ it.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import torch
-from torch import Tensor
 
 
 class Events:
@@ -41,28 +40,6 @@ class Events:
             return [end - start for start, end in pairwise(events)]
         synchronize(self._device)
         return [start.elapsed_time(end) / 1000 for start, end in pairwise(events)]
-
-
-def async_item(value: Tensor) -> Callable[[], float]:
-    """The number in a tensor of one element, on its way to the host; calling the result waits for
-    its arrival.
-
-    On cuda it waits only for the work before this call, on other devices for all work queued when it is
-    called.
-    """
-    value = value.detach()
-    if value.device.type != "cuda":
-        return lambda: float(value)
-    host = torch.empty(value.shape, dtype=value.dtype, pin_memory=True)
-    host.copy_(value, non_blocking=True)
-    there = torch.cuda.Event()  # type: ignore[no-untyped-call]
-    there.record()
-
-    def wait() -> float:
-        there.synchronize()
-        return float(host)
-
-    return wait
 
 
 def synchronize(device: torch.device) -> None:

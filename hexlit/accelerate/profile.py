@@ -77,14 +77,6 @@ class DeviceProfile:
         """Whether host batches are page-locked, which only cuda supports."""
         return self.device.type == "cuda"
 
-    @property
-    def fused_optimizer(self) -> bool:
-        """Whether an optimizer's update is one kernel, if it has one.
-
-        Such kernels unscale float16 gradients inside the update, after the clipping.
-        """
-        return self.precision != "16-mixed"
-
     def share(self, workers: int, *, next_to_training: bool = False) -> "DeviceProfile":
         """The part of each of `workers` processes (0 counts as one), with at least one thread.
 

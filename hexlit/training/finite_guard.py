@@ -2,14 +2,13 @@
 
 import logging
 import math
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import lightning as L
+import torch
+from torch import Tensor
 
-from hexlit.accelerate.events import async_item
 from hexlit.errors import UsageError
 from hexlit.training.batches import tensors_of
 from hexlit.training.checkpoints import save_whole
@@ -17,6 +16,9 @@ from hexlit.training.checkpoints import save_whole
 log = logging.getLogger(__name__)
 
 ADVICE = "lower optimizer.lr, or use accelerator.precision=32-true"
+
+READ_TOGETHER = 20
+"""Number of losses that are read together on a device, which must finish its work for that."""
 
 TOO_MANY_SKIPPED = 10
 """Steps in a row without finite gradients that end a run."""
@@ -26,8 +28,8 @@ class FiniteGuard(L.Callback):
     """Ends a run whose loss is NaN or infinite, and saves the batch that caused it in
     `nan_batch.pt`.
 
-    A loss is read one step later: cuda has finished it by then, so there is no wait. Its gradients
-    are not finite either, so it has changed no weight (see `TrainedModule`). Steps skipped because
+    The gradients of such a loss are not finite either, so it has changed no weight (see
+    `TrainedModule`). Steps skipped because
     only their gradients were not finite are logged as `steps.skipped`, with a warning. Ten of them
     in a row, over epochs, end the run. With float16 the scaler skips the first steps of a run,
     until its factor is small enough.
@@ -36,7 +38,7 @@ class FiniteGuard(L.Callback):
     def __init__(self, folder: Path) -> None:
         """The batch is saved in `folder`."""
         self._path = folder / "nan_batch.pt"
-        self._check_step: Callable[[], None] = lambda: None
+        self._unread: list[tuple[Tensor, Any, int]] = []
 
     def on_train_batch_end(
         self,
@@ -46,16 +48,14 @@ class FiniteGuard(L.Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Check the loss of the step before."""
-        self._check_step()
-        self._check_step = partial(
-            self._check, async_item(outputs["loss"]), batch, trainer.current_epoch, batch_idx
-        )
+        """Keep the loss with its batch, and check those kept where they are enough."""
+        self._unread.append((outputs["loss"].detach(), batch, batch_idx))
+        if pl_module.device.type == "cpu" or len(self._unread) == READ_TOGETHER:
+            self._check(trainer.current_epoch)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Check the loss of the last step, and count the skipped steps."""
-        self._check_step()
-        self._check_step = lambda: None
+        """Check the last losses, and count the skipped steps."""
+        self._check(trainer.current_epoch)
         epoch, steps = trainer.current_epoch, trainer.num_training_batches
         skipped, in_a_row = (
             int(getattr(pl_module, name, 0)) for name in ("skipped_steps", "skipped_in_a_row")
@@ -68,11 +68,15 @@ class FiniteGuard(L.Callback):
             what = f"{skipped} of {steps} steps had gradients that were not finite, and changed no weight"
             log.warning("epoch %d: %s", epoch, what)
 
-    def _check(self, arriving: Callable[[], float], batch: Any, epoch: int, step: int) -> None:
-        loss = arriving()
-        if math.isfinite(loss):
+    def _check(self, epoch: int) -> None:
+        if not self._unread:
             return
-        tensors = [tensor.cpu() for tensor in tensors_of(batch)]
-        save_whole({"batch": tensors, "epoch": epoch, "step": step, "loss": loss}, self._path)
-        where = f"step {step} of epoch {epoch}; the batch is saved in {self._path}"
-        raise UsageError(f"training: the loss is {loss} at {where}; {ADVICE}")
+        losses = torch.stack([loss for loss, *_ in self._unread]).tolist()
+        for loss, (_, batch, step) in zip(losses, self._unread, strict=True):
+            if not math.isfinite(loss):
+                tensors = [tensor.cpu() for tensor in tensors_of(batch)]
+                saved = {"batch": tensors, "epoch": epoch, "step": step, "loss": loss}
+                save_whole(saved, self._path)
+                where = f"step {step} of epoch {epoch}; the batch is saved in {self._path}"
+                raise UsageError(f"training: the loss is {loss} at {where}; {ADVICE}")
+        self._unread.clear()

@@ -44,6 +44,7 @@ from hexlit.training.gradient_check import check_gradients
 from hexlit.training.optimizer import (
     FlatParameters,
     RunningAverage,
+    StateBefore,
     build_optimizer,
     learning_rate_factor,
     scaled_lr,
@@ -270,7 +271,10 @@ class TrainedModule(L.LightningModule):
             # Lightning calls a step of manual optimisation inside its autocast, which would round
             # the update.
             with torch.autocast(self.device.type, enabled=False):
+                before = self._kept(optimizer.optimizer)
                 optimizer.step()
+                if before is not None:
+                    before.restore_unless(self._finite)
         except (RuntimeError, MemoryError) as error:
             if is_out_of_memory(error):
                 raise UsageError(
@@ -305,6 +309,9 @@ class TrainedModule(L.LightningModule):
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Clip the norm of the unscaled gradient, and keep the weights where it is not finite."""
+        scaler = getattr(self.trainer.precision_plugin, "scaler", None)
+        if scaler is not None and getattr(optimizer, "_step_supports_amp_scaling", False):
+            scaler.unscale_(optimizer)  # its step would do so, after the clipping
         parameters = [p for p in chain.from_iterable(self.flat.groups) if p.grad is not None]
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         finite = norm.isfinite()
@@ -313,18 +320,34 @@ class TrainedModule(L.LightningModule):
         self.skipped_in_a_row *= ~finite
         if self.trainer_config.gradient_clip_val:
             clip_grads_with_norm_(parameters, self.trainer_config.gradient_clip_val, norm)
-        if getattr(self.trainer.precision_plugin, "scaler", None) is not None:
-            return  # a scaler skips such a step itself, and then scales less
-        # This kernel skips the step by itself, so nothing waits. The kernel of SGD would begin its
-        # momentum with uninitialised memory, and those of mps do not check.
-        if (
-            type(optimizer) is torch.optim.AdamW
-            and optimizer.defaults["fused"]
-            and self.device.type != "mps"
-        ):
+        if scaler is not None:
+            return  # it skips such a step itself, and then scales less
+        if self._skips_itself(optimizer):
             optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]
+        elif self.device.type != "cpu":
+            self._finite = finite
         elif not finite:
             optimizer.zero_grad()
+
+    def _skips_itself(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether the step is a kernel that skips itself, so that nothing waits.
+
+        The kernel of SGD would begin its momentum with uninitialised memory, and those of mps do
+        not check.
+        """
+        is_kernel = type(optimizer) is torch.optim.AdamW and bool(optimizer.defaults["fused"])
+        return is_kernel and self.device.type != "mps"
+
+    def _kept(self, optimizer: torch.optim.Optimizer) -> StateBefore | None:
+        """What a step on a device may have to restore; None where the step can be skipped.
+
+        A cpu knows at once whether the gradient is finite. Another device would have to finish its
+        work first.
+        """
+        scaled = getattr(self.trainer.precision_plugin, "scaler", None) is not None
+        if self.device.type == "cpu" or scaled or self._skips_itself(optimizer):
+            return None
+        return StateBefore(optimizer)
 
     def on_train_start(self) -> None:
         """Try the gradients of another device, and decide whether steps are captured as graphs."""
@@ -369,9 +392,7 @@ class TrainedModule(L.LightningModule):
         self.flat = FlatParameters(self.net, by_parameter=name not in ELEMENTWISE)
         if self.average is not None:
             self.average.follow(self.net, self.flat)
-        optimizer = build_optimizer(
-            self.optimizer_config, self.flat, fused=self.profile.fused_optimizer, lr=lr
-        )
+        optimizer = build_optimizer(self.optimizer_config, self.flat, lr=lr)
         factor = learning_rate_factor(
             self.optimizer_config, lambda: progress(self.trainer, self.current_epoch)
         )

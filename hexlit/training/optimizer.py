@@ -5,6 +5,7 @@ import math
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
+from itertools import chain
 from typing import Any
 
 import torch
@@ -121,12 +122,11 @@ def _views(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
 
 
 def build_optimizer(
-    config: OptimizerConfig, parameters: FlatParameters, *, fused: bool, lr: float
+    config: OptimizerConfig, parameters: FlatParameters, *, lr: float, fused: bool = True
 ) -> Optimizer:
     """The optimizer of the groups of `parameters`, with the rate `lr`.
 
-    adamw and sgd can be `fused` into one kernel per step; the others have no such kernel. `fused`
-    must be off with float16 gradients: that kernel would unscale them after the clipping.
+    adamw and sgd can be `fused` into one kernel per step; the others have no such kernel.
     """
     groups: list[dict[str, Any]] = [
         {"params": group, "weight_decay": config.weight_decay * (part[0].ndim > 1)}
@@ -389,6 +389,33 @@ def rounded_to_bf16(x: Tensor, generator: torch.Generator | None = None) -> Tens
     upper_half = (x.view(torch.int32) + noise) & -(2**16)
     rounded = upper_half.view(torch.float32)
     return torch.where(x.isfinite(), rounded, x).to(torch.bfloat16)
+
+
+class StateBefore:
+    """The parameters and the state of an optimizer before a step, to be restored on the device.
+
+    Counts that an optimizer keeps on the host go on.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._optimizer = optimizer
+        self._copies = {id(tensor): tensor.clone() for tensor in updated_by(optimizer)}
+
+    @torch.no_grad()
+    def restore_unless(self, finite: Tensor) -> None:
+        """Restore all tensors if `finite` `[]` is False; those that the step has made become 0."""
+        for tensor in updated_by(self._optimizer):
+            if tensor.device == finite.device:
+                before = self._copies.get(id(tensor), tensor.new_zeros(()))
+                tensor.copy_(torch.where(finite, tensor, before))
+
+
+def updated_by(optimizer: Optimizer) -> list[Tensor]:
+    """The parameters of `optimizer`, and the tensors of its state."""
+    tensors = list(chain.from_iterable(group["params"] for group in optimizer.param_groups))
+    for state in optimizer.state.values():
+        tensors += [value for value in state.values() if isinstance(value, Tensor)]
+    return tensors
 
 
 class RunningAverage(nn.Module):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.accelerate.events import Events, async_item
+from hexlit.accelerate.events import Events
 from tests.pretended_device import CloseEvent
 
 
@@ -33,11 +33,6 @@ def test_device_times_are_those_between_events_and_wait_only_once(
     assert waited == []
     assert events.between(instants) == [0.010, 0.020]
     assert len(waited) == 1
-
-
-def test_a_number_on_its_way_arrives() -> None:
-    loss = torch.tensor(2.5, requires_grad=True)
-    assert async_item(loss * 2)() == 5.0
 
 
 @pytest.mark.parametrize("device", ["cpu", "mps"])

@@ -13,13 +13,14 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.accelerate.profile import build_profile
 from hexlit.accelerate.ranks import Ranks
 from hexlit.errors import UsageError
 from hexlit.training.batches import PartOf, equal_parts_of, some_of
-from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.config import ELEMENTWISE, OptimizerConfig, TrainerConfig
 from hexlit.training.finite_guard import FiniteGuard
 from hexlit.training.module import TrainedModule
+from hexlit.training.optimizer import updated_by
 from tests.training.trainers import as_they_are, quiet_trainer
 
 Batch = tuple[Tensor, Tensor]
@@ -190,23 +191,18 @@ def poison(module: TrainedModule, step: int, value: float) -> None:
     module.net[0].weight.register_hook(hook)
 
 
-@pytest.fixture
-def unfused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A scaler needs gradients that are unscaled before the update."""
-    monkeypatch.setattr(DeviceProfile, "fused_optimizer", False)
-
-
-@pytest.mark.usefixtures("unfused")
-def test_an_infinite_gradient_skips_the_step_and_backs_the_scale_off() -> None:
+@pytest.mark.parametrize("name", ["adamw", "adamw_bf16"])
+def test_an_infinite_gradient_skips_the_step_and_backs_the_scale_off(name: str) -> None:
+    """With a kernel that unscales, and without."""
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
-    module = Regression(gradient_clip_val=5.0)
+    module = Regression(gradient_clip_val=5.0, optimizer={"name": name})
     poison(module, 1, float("inf"))
     guard = Skipped()
     fit(module, batches(3), scaler=scaler, callbacks=[guard])
     assert guard.skipped == 1
     assert scaler.get_scale() == 512.0
     assert weights(module).isfinite().all()
-    expected = Regression(gradient_clip_val=5.0)
+    expected = Regression(gradient_clip_val=5.0, optimizer={"name": name})
     first, _, third = batches(3)
     fit(expected, [first, third], scaler=torch.amp.GradScaler("cpu", init_scale=1024.0))
     torch.testing.assert_close(weights(module), weights(expected), atol=1e-3, rtol=1e-2)
@@ -219,21 +215,26 @@ class Skipped(L.Callback):
         self.skipped = int(pl_module.skipped_steps)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("name", "fused"), [("adamw", True), ("sgd", False)])
+def test_a_scaled_gradient_is_clipped_at_its_true_norm() -> None:
+    scaled = Regression(gradient_clip_val=0.05)
+    fit(scaled, batches(), scaler=torch.amp.GradScaler("cpu", init_scale=1024.0))
+    torch.testing.assert_close(
+        weights(scaled), plain_weights(batches(), clip=0.05), atol=1e-3, rtol=1e-2
+    )
+
+
+@pytest.mark.parametrize("name", ["adamw", "sgd"])
 @pytest.mark.parametrize(
     ("step", "value"), [(0, float("nan")), (1, float("inf")), (1, float("nan"))]
 )
 def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either(
     name: str,
-    fused: bool,
     step: int,
     value: float,
     caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     """The state of the optimizer stays what it was, too."""
-    monkeypatch.setattr(DeviceProfile, "fused_optimizer", fused)
     optimizer = {"name": name, "momentum": 0.9}
     module = Regression(gradient_clip_val=5.0, optimizer=optimizer)
     expected = Regression(gradient_clip_val=5.0, optimizer=optimizer)
@@ -245,6 +246,34 @@ def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either
     # The rate is constant, so leaving the step out is the same as never having had it.
     fit(expected, [batch for number, batch in enumerate(data) if number != step])
     torch.testing.assert_close(weights(module), weights(expected))
+
+
+@pytest.mark.parametrize("name", ["adamw", "adamw_bf16", "sgd", "adafactor", "torch.optim.Adamax"])
+@pytest.mark.parametrize("step", [0, 2])
+def test_a_device_that_works_ahead_takes_such_a_step_back(
+    name: str, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all that the optimizer has on the device."""
+    monkeypatch.setattr(TrainedModule, "device", property(lambda module: torch.device("mps")))
+    momentum = 0.9 if name in ELEMENTWISE else None
+    optimizer = {"name": name, "momentum": momentum, "lr": 0.02}
+    module = Regression(optimizer=optimizer)
+    poison(module, step, float("nan"))
+    data = batches(4)
+    kept: list[list[Tensor]] = []
+
+    class Keep(L.Callback):
+        def on_train_batch_end(self, *_: Any) -> None:
+            kept.append([one.clone() for one in updated_by(module.inner_optimizer())])
+
+    fit(module, data, callbacks=[Keep()])
+    assert module.skipped_steps == 1
+    if step:
+        for before, after in zip(kept[step - 1], kept[step], strict=True):
+            if before.ndim:  # the counts of steps may go on
+                torch.testing.assert_close(after, before, atol=0, rtol=0)
+    assert weights(module).isfinite().all()
+    assert (kept[-1][0] != kept[step][0]).any()
 
 
 @pytest.mark.parametrize("step", [0, 2, 3])
@@ -272,7 +301,6 @@ def test_steps_that_learn_nothing_end_the_run(tmp_path: Path) -> None:
         fit(module, batches(), callbacks=[FiniteGuard(tmp_path)], epochs=5)
 
 
-@pytest.mark.usefixtures("unfused")
 def test_short_epochs_that_a_scaler_skips_do_not_end_the_run(tmp_path: Path) -> None:
     """It begins with a large factor, and may skip the first steps of a run."""
     module = Regression()
