@@ -155,9 +155,8 @@ def _measure_way(subject: Subject, profile: DeviceProfile) -> Measurement:
     # In ongoing self-play the games are at different stages, so the first ones end soon too.
     selfplay = replace(config.selfplay, opening_share=1.0, opening_plies=size**2 * 2 // 3)
     games = where.batch * where.groups
-    actor = SelfPlay(
-        GamesSettings(selfplay, config.search, size, games, seed=0, groups=where.groups)
-    )
+    settings = GamesSettings(selfplay, config.search, size, games, seed=0, groups=where.groups)
+    actor = SelfPlay(replace(settings, cached_answers=where.cached_answers))
 
     def play(seconds: float) -> SelfPlayCounts:
         return actor.play(evaluator, positions=NO_END, deadline=time.monotonic() + seconds)
@@ -209,6 +208,7 @@ def _workplace(
     settings = GamesSettings(
         config.selfplay, config.search, config.board, games, seed=0, groups=groups
     )
+    settings = replace(settings, cached_answers=where.cached_answers)
     make_host = HostMaker(subject.net.config, config.board, False, rows, profile)
     return PlayerSettings(settings, make_host)
 

@@ -154,11 +154,8 @@ def position_key(planes: Int8Array) -> np.uint64:
 
 
 @inline
-def recall(cache: AnswerCache, planes: Int8Array) -> int:
-    """Place of the answer for `planes` `[PLANES, n, n]`, or NONE."""
-    if cache.keys.size == 0:
-        return NONE
-    digest = position_key(planes)
+def recall(cache: AnswerCache, digest: np.uint64) -> int:
+    """Place of the answer for the position with the key `digest`, or NONE."""
     place = int(np.int64(digest % np.uint64(cache.keys.size)))
     return place if cache.keys[place] == digest else NONE
 
@@ -166,19 +163,20 @@ def recall(cache: AnswerCache, planes: Int8Array) -> int:
 @uncounted_kernel
 def remember(
     cache: AnswerCache,
-    planes: Int8Array,
+    keys: NDArray[np.uint64],
     policy: FloatArray,
     value: FloatArray,
 ) -> None:
-    """Keep the evaluator's answers `policy` `[G, A]` and `value` `[G]` for `planes` `[G, PLANES, n,
-    n]`.
+    """Keep the evaluator's answers, the first of `policy` `[R, A]` and `value` `[R]`, for the
+    positions with the `keys` `[G]`; 0 stands for none.
     """
     if cache.keys.size == 0:
         return
-    for g in range(value.size):
-        digest = position_key(planes[g])
-        place = int(np.int64(digest % np.uint64(cache.keys.size)))
-        cache.keys[place] = digest
+    for g in range(keys.size):
+        if keys[g] == _EMPTY:
+            continue
+        place = int(np.int64(keys[g] % np.uint64(cache.keys.size)))
+        cache.keys[place] = keys[g]
         for action in range(
             policy.shape[1]
         ):  # assigning the row would bring in code for its error message

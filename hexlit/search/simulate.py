@@ -16,7 +16,7 @@ from hexlit.hex.encoding import OPPONENT, OWN, write_planes
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
-from hexlit.search.evaluator import AnswerCache, Batch, recall
+from hexlit.search.evaluator import AnswerCache, Batch, position_key, recall
 from hexlit.search.rule import chosen_child, needs_all_values, store_root
 from hexlit.search.tree import NONE, SMALLEST_PRIOR, Params, Tree, clear_node
 
@@ -197,7 +197,10 @@ def simulate(
             back_up(tree, g, leaf, -1.0)
             continue
         write_leaf(tree, walk, g, leaf, batch.planes, g, params, table)
-        place = recall(cache, batch.planes[g])
+        place = NONE
+        if cache.keys.size > 0:
+            tree.game[g].leaf_key = position_key(batch.planes[g])
+            place = recall(cache, tree.game[g].leaf_key)
         if place == NONE:
             tree.game[g].leaf = leaf
             break

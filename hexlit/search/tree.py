@@ -66,6 +66,8 @@ GAME = np.dtype(
     [
         # Key of the search's random draws.
         ("key", np.uint64),
+        # Key of the position in its row of the batch, see `position_key`; 0 without a cache.
+        ("leaf_key", np.uint64),
         # Nodes in the tree; 0 when the game has no search.
         ("nodes", np.int32),
         # Node that waits for its evaluation, or NONE.

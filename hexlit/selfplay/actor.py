@@ -38,7 +38,10 @@ from hexlit.selfplay.play import (
 )
 
 CACHED_ANSWERS = 65_536
-"""Answers of the network in the cache, which many leaves reuse while it does not change."""
+"""Answers of the network in the cache, which many leaves reuse while it does not change.
+
+Where the network needs less than about 4 µs a position, the cache costs more than it saves.
+"""
 
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
@@ -97,6 +100,8 @@ class GamesSettings:
     """
     part: int = 0
     parts: int = 1
+    cached_answers: int = CACHED_ANSWERS
+    """Answers of the network that are kept for further leaves; 0: none."""
 
     def of_part(self, snapshots: Sequence[Snapshot]) -> Snapshot:
         """The games in progress of this part, out of those of all parts of an earlier self-play.
@@ -219,7 +224,7 @@ class SelfPlay(Guarded):
         self._state = empty_games(self.games, plies, actions)
         self._stones = empty_stones(self.games, size)
         self._tree = empty_tree(self.games, settings.search.simulations, actions)
-        self._cache = empty_cache(CACHED_ANSWERS, actions)
+        self._cache = empty_cache(settings.cached_answers, actions)
         self._rows = rows_of(settings.games, parts, groups)
         self._groups = [
             self._group(_slice(slots_of(self.games, group, groups))) for group in range(groups)
@@ -263,7 +268,8 @@ class SelfPlay(Guarded):
                 evaluations[index].result()
                 counts.network_seconds += time.perf_counter() - before
                 if call >= len(self._groups):
-                    remember(self._cache, *group.batch)
+                    keys = group.tree.game["leaf_key"]
+                    remember(self._cache, keys, group.batch.policy, group.batch.value)
                 over, recalled = self._advance(group)
                 check_answers(group.tree)
                 if over:

@@ -24,7 +24,7 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import build_net, state_for_play
-from hexlit.selfplay.actor import GamesSettings, rows_of
+from hexlit.selfplay.actor import CACHED_ANSWERS, GamesSettings, rows_of
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.workers import PlayerSettings, SelfPlayer, make_player
 
@@ -36,6 +36,9 @@ no more than a few hundred MiB.
 
 GROUPS = {"cpu": 1, "cuda": 2, "mps": 1}
 """Groups of games: on cuda the trees of one grow while the network works for the other."""
+
+ANSWERS = {"cpu": CACHED_ANSWERS, "cuda": 0, "mps": CACHED_ANSWERS}
+"""Answers of the network that are kept: on cuda it is faster than the search for one."""
 
 MOST_WORKERS = 8
 """A process of one thread evaluates more positions than its share of a call over all threads. But
@@ -69,6 +72,8 @@ class Placement:
     """Least number of groups of games that alternate."""
     workers: int
     """Processes that play in each rank; 0 is the rank itself."""
+    cached_answers: int = CACHED_ANSWERS
+    """Answers of the network that each process keeps."""
     ahead: bool = False
     """Whether they are an epoch ahead of the training; otherwise play and training take turns."""
 
@@ -123,6 +128,7 @@ def placement_of(config: SelfPlayConfig, device: str, threads: int, ranks: int =
         batch=BATCHES[device] if on_cpu else BATCHES[device] * ranks,
         groups=GROUPS[device],
         workers=workers,
+        cached_answers=ANSWERS[device],
         ahead=workers > 0 if config.ahead is None else config.ahead,
     )
 
@@ -273,7 +279,13 @@ def make_players(
     device_type = ray.device if on_cluster else profile.device.type
     placement = placement_of(config, device_type, profile.threads, rank.size)
     groups, rows = placement.cut(config.games, rank.size)
-    games = replace(games, groups=groups, part=rank.rank, parts=rank.size)
+    games = replace(
+        games,
+        groups=groups,
+        part=rank.rank,
+        parts=rank.size,
+        cached_answers=placement.cached_answers,
+    )
     if on_cluster:
         from hexlit.selfplay.cluster import RayPool
 

@@ -35,7 +35,7 @@ def keys_of(planes: Int8Array) -> NDArray[np.uint64]:
 def places_of(cache: AnswerCache, planes: Int8Array) -> Int64Array:
     places = np.empty(planes.shape[0], np.int64)
     for g in range(places.size):
-        places[g] = recall(cache, planes[g])
+        places[g] = recall(cache, position_key(planes[g]))
     return places
 
 
@@ -66,7 +66,7 @@ def test_what_was_remembered_is_found_and_nothing_else() -> None:
     policy, value = random.random((200, 25), np.float32), random.random(200, np.float32)
     cache = empty_cache(100_003, 25)
     assert (places_of(cache, planes) == NONE).all()
-    remember(cache, known, policy, value)
+    remember(cache, keys_of(known), policy, value)
     places = places_of(cache, known)
     found = places != NONE
     assert found.sum() > 190  # two of them may want the same place
@@ -82,7 +82,7 @@ def test_the_latest_answer_takes_the_place() -> None:
         np.arange(len(planes), dtype=np.float32),
     )
     cache = empty_cache(1, 16)
-    remember(cache, planes, policy, value)
+    remember(cache, keys_of(planes), policy, value)
     assert cache.value.tolist() == [len(planes) - 1]
     assert places_of(cache, planes).tolist() == [NONE] * (len(planes) - 1) + [0]
 
@@ -96,6 +96,6 @@ def test_a_kept_answer_that_is_no_number_ends_the_search_as_a_fresh_one_does(bro
     planes = np.ascontiguousarray(planes[planes[:, :2].sum((1, 2, 3)) == 3])
     policy, value = np.full((len(planes), 9), 1 / 9, np.float32), np.zeros(len(planes), np.float32)
     (policy if broken == "policy" else value).fill(np.nan)
-    remember(search._cache, planes, policy, value)
+    remember(search._cache, keys_of(planes), policy, value)
     with pytest.raises(UsageError, match="the evaluator answers with NaN"):
         search.run(np.zeros((2, 9), np.int8), np.ones(2, np.int8), UniformEvaluator())

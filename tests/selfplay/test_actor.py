@@ -16,7 +16,6 @@ from hexlit.hex.jit import restored_threads, use_threads
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.selfplay import actor as actor_module
 from hexlit.selfplay import play as play_module
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
@@ -390,16 +389,14 @@ def test_the_share_of_full_searches_holds_for_any_number_of_fast_simulations() -
 @pytest.mark.parametrize("search", [SEARCH, PUCT])
 @pytest.mark.parametrize(("size", "swap", "groups"), [(4, False, 1), (4, True, 2), (6, True, 1)])
 def test_answers_that_are_kept_save_evaluations_and_change_no_game(
-    search: SearchConfig, size: int, swap: bool, groups: int, monkeypatch: pytest.MonkeyPatch
+    search: SearchConfig, size: int, swap: bool, groups: int
 ) -> None:
     """The table holds what the evaluator would say again; a tiny one forgets most of it."""
     found: dict[int, dict[int, GameRecord]] = {}
     spent: dict[int, SelfPlayCounts] = {}
     for cache in (0, 7, 65_536):
-        monkeypatch.setattr(actor_module, "CACHED_ANSWERS", cache)
-        actor = SelfPlay(
-            GamesSettings(PLAY, search, size=size, games=8, seed=5, swap=swap, groups=groups)
-        )
+        settings = GamesSettings(PLAY, search, size=size, games=8, seed=5, swap=swap, groups=groups)
+        actor = SelfPlay(replace(settings, cached_answers=cache))
         found[cache], spent[cache] = collect(actor, 300)
     assert_common_games_alike(found[0], found[65_536], least=20)
     assert_common_games_alike(found[0], found[7], least=20)
@@ -409,11 +406,11 @@ def test_answers_that_are_kept_save_evaluations_and_change_no_game(
     assert per_position[65_536] < 0.9 * per_position[0]
 
 
-def test_answers_of_another_network_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_of_another_network_are_forgotten() -> None:
     games = []
     for cache in (0, 65_536):
-        monkeypatch.setattr(actor_module, "CACHED_ANSWERS", cache)
-        actor = SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=5))
+        settings = GamesSettings(PLAY, SEARCH, size=4, games=8, seed=5, cached_answers=cache)
+        actor = SelfPlay(settings)
         collect(actor, 100, Digest())
         records = collect(actor, 200, Leaning(), version=1)[0]
         games.append(

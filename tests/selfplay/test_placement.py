@@ -19,7 +19,9 @@ def test_a_cpu_plays_in_processes_of_their_own(threads: int, workers: int) -> No
 
 def test_the_number_of_workers_is_kept_and_no_process_is_without_a_game() -> None:
     asked = SelfPlayConfig(games=3, workers=5)
-    assert placement_of(asked, "cuda", 16) == Placement(1024, groups=2, workers=3, ahead=True)
+    assert placement_of(asked, "cuda", 16) == Placement(
+        1024, groups=2, workers=3, ahead=True, cached_answers=0
+    )
     assert placement_of(SelfPlayConfig(workers=0), "cpu", 16).workers == 0
 
 
