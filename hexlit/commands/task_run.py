@@ -53,6 +53,11 @@ def train_task(
         profile = build_profile(
             settings.hardware, settings.device_defaults, shares_a_study=options.trial
         )
+        if settings.hardware.device == "auto" and not options.trial:
+            waiting.what = "choosing the device"
+            profile, why = warmup.faster_profile(profile)
+            if why:
+                show(why)
         warmup.start(profile)
         from hexlit.reporting.progress import TrainingProgress
         from hexlit.training.optimizer import check_optimizer

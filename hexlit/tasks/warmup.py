@@ -12,6 +12,12 @@ class Warmup:
     A derived class takes the settings of the run and may start work before the import of torch.
     """
 
+    def faster_profile(self, profile: "DeviceProfile") -> tuple["DeviceProfile", str]:
+        """The profile of the run where `accelerator.device=auto` gave `profile`, and a line that
+        tells why it is another one.
+        """
+        return profile, ""
+
     def start(self, profile: "DeviceProfile") -> None:
         """Start what needs `profile`, before the import of Lightning."""
 

@@ -48,6 +48,7 @@ from hexlit.training.optimizer import (
     build_optimizer,
     learning_rate_factor,
     scaled_lr,
+    skips_itself,
 )
 from hexlit.training.usage import StepClock
 
@@ -88,8 +89,7 @@ class TrainedModule(L.LightningModule):
         other_processes: processes that compute during the training; the choice of threads allows for
             them.
         skipped_steps: steps of this epoch whose gradients were not finite, a tensor on the device.
-        skipped_in_a_row: the latest such steps without another one between them, over epochs;
-            likewise.
+        skipped_in_a_row: the latest such steps in a row, over epochs; likewise.
         dynamic_shapes: whether batches differ in shape by more than their number of examples.
         clock: times the parts of a step.
         ranks: the place of this process among those of its run.
@@ -271,7 +271,7 @@ class TrainedModule(L.LightningModule):
             # Lightning calls a step of manual optimisation inside its autocast, which would round
             # the update.
             with torch.autocast(self.device.type, enabled=False):
-                before = self._kept(optimizer.optimizer)
+                before = self._state_before(optimizer.optimizer)
                 optimizer.step()
                 if before is not None:
                     before.restore_unless(self._finite)
@@ -309,9 +309,8 @@ class TrainedModule(L.LightningModule):
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Clip the norm of the unscaled gradient, and keep the weights where it is not finite."""
-        scaler = getattr(self.trainer.precision_plugin, "scaler", None)
-        if scaler is not None and getattr(optimizer, "_step_supports_amp_scaling", False):
-            scaler.unscale_(optimizer)  # its step would do so, after the clipping
+        if self._scaler and getattr(optimizer, "_step_supports_amp_scaling", False):
+            self._scaler.unscale_(optimizer)  # its step would do so, after the clipping
         parameters = [p for p in chain.from_iterable(self.flat.groups) if p.grad is not None]
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         finite = norm.isfinite()
@@ -320,34 +319,28 @@ class TrainedModule(L.LightningModule):
         self.skipped_in_a_row *= ~finite
         if self.trainer_config.gradient_clip_val:
             clip_grads_with_norm_(parameters, self.trainer_config.gradient_clip_val, norm)
-        if scaler is not None:
+        if self._scaler:
             return  # it skips such a step itself, and then scales less
-        if self._skips_itself(optimizer):
+        if skips_itself(optimizer, self.device):
             optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]
         elif self.device.type != "cpu":
             self._finite = finite
         elif not finite:
             optimizer.zero_grad()
 
-    def _skips_itself(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Whether the step is a kernel that skips itself, so that nothing waits.
+    @property
+    def _scaler(self) -> Any:
+        """The scaler of float16's gradients, or None."""
+        return getattr(self.trainer.precision_plugin, "scaler", None)
 
-        The kernel of SGD would begin its momentum with uninitialised memory, and those of mps do
-        not check.
-        """
-        is_kernel = type(optimizer) is torch.optim.AdamW and bool(optimizer.defaults["fused"])
-        return is_kernel and self.device.type != "mps"
-
-    def _kept(self, optimizer: torch.optim.Optimizer) -> StateBefore | None:
-        """What a step on a device may have to restore; None where the step can be skipped.
+    def _state_before(self, optimizer: torch.optim.Optimizer) -> StateBefore | None:
+        """What a step may have to restore; None where it can be skipped.
 
         A cpu knows at once whether the gradient is finite. Another device would have to finish its
         work first.
         """
-        scaled = getattr(self.trainer.precision_plugin, "scaler", None) is not None
-        if self.device.type == "cpu" or scaled or self._skips_itself(optimizer):
-            return None
-        return StateBefore(optimizer)
+        skips = self._scaler is not None or skips_itself(optimizer, self.device)
+        return None if skips or self.device.type == "cpu" else StateBefore(optimizer)
 
     def on_train_start(self) -> None:
         """Try the gradients of another device, and decide whether steps are captured as graphs."""

@@ -391,6 +391,16 @@ def rounded_to_bf16(x: Tensor, generator: torch.Generator | None = None) -> Tens
     return torch.where(x.isfinite(), rounded, x).to(torch.bfloat16)
 
 
+def skips_itself(optimizer: Optimizer, device: torch.device) -> bool:
+    """Whether a step is one kernel that skips itself by `found_inf`, so that nothing waits.
+
+    The kernel of SGD would begin its momentum with uninitialised memory, and those of mps do not
+    check.
+    """
+    fused = type(optimizer) is torch.optim.AdamW and bool(optimizer.defaults["fused"])
+    return fused and device.type != "mps"
+
+
 class StateBefore:
     """The parameters and the state of an optimizer before a step, to be restored on the device.
 

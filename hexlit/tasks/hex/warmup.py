@@ -129,6 +129,12 @@ class HexWarmup(Warmup):
         self.later = Compiling([])
         self.players: Players | None = None
 
+    def faster_profile(self, profile: "DeviceProfile") -> tuple["DeviceProfile", str]:
+        """That of the faster device for a small network."""
+        from hexlit.tasks.hex.device_choice import faster_profile
+
+        return faster_profile(self._config, profile)
+
     def start(self, profile: "DeviceProfile") -> None:
         """Start the players."""
         if self._plays:
