@@ -37,7 +37,7 @@ __all__ = [
 ]
 __all__ += ["module", "positions", "profiles", "side_by_side", "sweep", "train"]
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 # OpenMP's threads spin for a while after each piece of work, in the hope of the next. torch and
 # Numba each have such threads, so on a machine with all cores in use they spin against each other

@@ -15,7 +15,7 @@ PAGES = {
     path.relative_to(ROOT / "docs").as_posix(): path.read_text()
     for path in (ROOT / "docs").rglob("*.md")
 }
-MOST_BYTES = 12_000
+MOST_BYTES = 9_000
 
 
 def block(name: str) -> str:

@@ -8,6 +8,7 @@ import tomllib
 from itertools import chain
 from typing import Any
 
+import yaml
 from packaging.requirements import Requirement
 
 import hexlit
@@ -38,6 +39,8 @@ def test_the_version_is_the_newest_release_or_that_in_the_making() -> None:
     following = re.search(r"The next version is ([\d.]+)\.\s", changelog())
     assert hexlit.__version__ == (f"{following[1]}.dev0" if following else version)
     assert datetime.date.fromisoformat(date)
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (citation["version"], str(citation["date-released"])) == (version, date)
 
 
 def test_every_dependency_has_a_lowest_version_and_one_alone() -> None:
