@@ -6,6 +6,7 @@ and stops after its share of positions. So the games of a run do not depend on t
 """
 
 import contextlib
+import math
 import multiprocessing
 import signal
 import time
@@ -29,6 +30,11 @@ from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts, Snaps
 NICENESS = 5
 """Niceness of worker processes: the training next to them, which they would wait for, should find
 its cores free.
+"""
+
+SENT_EVERY = 0.05
+"""Seconds between two messages with games of a worker: a message and its writing to the store take
+the training's process half a millisecond.
 """
 
 GAMES_OF_A_BOARD = 10**9
@@ -335,12 +341,30 @@ def make_player(settings: PlayerSettings, workers: int) -> SelfPlayer:
     return WorkerPool(settings, workers) if workers else LocalPlayer(settings)
 
 
+class _GameSender:
+    """Sends the games that have ended to the parent, several at once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._records: list[GameRecord] = []
+        self._last = -math.inf
+
+    def add(self, records: list[GameRecord], counts: SelfPlayCounts) -> None:
+        """Send `records` with those before them, unless the last message was sent just now."""
+        self._records += records
+        if time.monotonic() - self._last >= SENT_EVERY:
+            self.send(counts)
+
+    def send(self, counts: SelfPlayCounts) -> None:
+        """Send all games."""
+        self._connection.send((self._records, counts))
+        self._records = []
+        self._last = time.monotonic()
+
+
 def _work(connection: Connection, settings: PlayerSettings) -> None:
     """Main loop of a worker process, until its connection is closed or its parent is gone."""
-
-    def send_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
-        connection.send((records, counts))
-
+    sender = _GameSender(connection)
     # Ctrl-C ends the parent, which closes the connection.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -348,8 +372,10 @@ def _work(connection: Connection, settings: PlayerSettings) -> None:
         while True:
             method, *arguments = connection.recv()
             if method == "play":
-                arguments = [replace(arguments[0], on_games=send_games)]
+                arguments = [replace(arguments[0], on_games=sender.add)]
             result = getattr(player, method)(*arguments)
+            if method == "play":
+                sender.send(result)
             connection.send(result)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
