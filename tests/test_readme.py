@@ -81,12 +81,10 @@ def test_the_examples_of_a_task_and_of_a_block_are_those_that_the_tests_train() 
         f"linetask/{name}"
         for name in ("__init__.py", "settings.py", "task.py", "conf/task/line.yaml")
     ]
+    page = PAGES["extending/task.md"] + PAGES["extending/network.md"]
     for name in (*task, "separable.py"):
-        found = re.search(
-            rf"<!-- file: {re.escape(name)} .*? -->\n```\w+\n(.*?)```",
-            PAGES["extending.md"],
-            re.DOTALL,
-        )
+        marked = rf"<!-- file: {re.escape(name)} .*? -->\n```\w+\n(.*?)```"
+        found = re.search(marked, page, re.DOTALL)
         assert found is not None, name
         assert found[1] == (ROOT / "tests" / "outside" / name).read_text(encoding="utf-8")
 

@@ -19,7 +19,7 @@ from tests.nets.brought_blocks import SEPARABLE, package
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Iterator[None]:
-    """The package of the example in `docs/extending.md`."""
+    """The package of the example in `docs/extending/network.md`."""
     with package(tmp_path / "site", SEPARABLE):
         yield
 

@@ -16,7 +16,7 @@ from hexlit.settings import BLOCK_GROUP, entry_points_of
 
 OUTSIDE = Path(__file__).resolve().parent.parent / "outside"
 SEPARABLE = "separable = separable:Separable"
-"""The entry point of the example in `docs/extending.md`, which normalises by batches."""
+"""The entry point of the example in `docs/extending/network.md`, which normalises by batches."""
 
 
 @contextmanager
