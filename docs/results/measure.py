@@ -51,6 +51,13 @@ def training(*words: str) -> Measurement:
     return Measurement(("hexlit", "train", *words), run_result, "hydra.run.dir", "summary.json")
 
 
+def frontier(*words: str) -> Measurement:
+    """A run that plays the solver at every second epoch."""
+    pairs = ("evaluation.perfect_pairs=50", "evaluation.begin_after=0", "evaluation.every_epochs=2")
+    words = ("hexlit", "train", *words, *pairs, "seed=1")
+    return Measurement(words, frontier_result, "hydra.run.dir", "summary.json")
+
+
 def strength(keep: Callable[[Any], Result], *words: str) -> Measurement:
     """A measurement of `hexlit strength`."""
     return Measurement(("hexlit", "strength", *words), keep, "output", "strength.json")
@@ -94,6 +101,19 @@ def run_result(path: Path) -> Result:
         "evaluations": evaluations,
         **{name: summary["strength"][name] for name in FINAL},
     }
+
+
+def frontier_result(path: Path) -> Result:
+    """The evaluations of a run against the solver, and the multiply-adds within 50 Elo of it."""
+    with (path.parent / "metrics.csv").open(encoding="utf-8", newline="") as file:
+        epochs = list(csv.DictReader(file))
+    evaluations = []
+    for row in epochs:
+        if row["strength.elo_to_perfect"]:
+            elo = float(row["strength.elo_to_perfect"])
+            evaluations.append({"actor_macs": float(row["cost.actor_macs"]), "elo": elo})
+            within = float(row["strength.macs_to_perfect"])
+    return {"macs_to_perfect": within, "evaluations": evaluations}
 
 
 def truth_result(path: Path) -> Result:
@@ -177,6 +197,13 @@ MEASUREMENTS: dict[str, Measurement] = {
     **{f"hex5-{seed}": training(f"seed={seed}", *FLOAT32) for seed in range(1, 11)},
     "hex6-1": training("experiment=hex6", "seed=1"),
     "hex7-1": training("experiment=hex7", "seed=1"),
+    "perfect-4": frontier("board=4", "trainer.max_epochs=30"),
+    "perfect-5": frontier(),
+    "hex7-1-truth": strength(
+        truth_result,
+        *("checkpoint=runs/results/hex7-1", "board=7", "positions=1000"),
+        *("simulations=[64,256]", INFERENCE32),
+    ),
     "small-truth": strength(
         truth_result, SMALL, "board=7", "positions=1000", "simulations=[16,64,256]", INFERENCE32
     ),

@@ -174,6 +174,10 @@ COMMANDS: list[Whole] = [
         r"report .*watch=true.*",
         refused="watches a sweep to its end; tests/commands/test_report.py does",
     ),
+    Whole(
+        r"report .* by=.*",
+        refused="groups the runs of a plain --multirun; tests/commands/test_report.py makes some",
+    ),
     Whole(r"report.*"),
     Whole(r"(match|strength) resume=.*"),
     Whole(r"match.*", ["board=3", "pairs=4", "accelerator=cpu", "search.simulations=8"]),
