@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import GENERATED, ROOT, manual, name_of, prose
+from tests.docs.pages import GENERATED, manual, name_of, prose
 
 LONGEST = 120
 """Characters of a line of prose."""
 MOST_FIGURES = 2
 """Figures of a sentence: more of them are a table."""
-PAGES = [page for page in manual() if page not in (GENERATED, ROOT / "README.md")]
+PAGES = [page for page in manual() if page != GENERATED]
 NOT_PROSE = ("|", "#", "<", "!")
 """First characters of rows of tables, headings, comments and pictures."""
 ITEM = re.compile(r"^(?:[-*]|\d+\.) +")

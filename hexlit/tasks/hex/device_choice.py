@@ -77,21 +77,22 @@ def epoch_seconds(config: HexTrainConfig, profile: DeviceProfile) -> float:
     """Seconds of the network in one epoch of `config` on the device of `profile`, from one step and
     one call of its evaluator.
 
-    Play and training share a device. On a cpu a step takes its threads alone.
+    Play and training share a card. On a cpu training leaves the threads that it does not use.
     """
     profile.apply()
     step, threads = step_seconds(config, profile)
-    on_cpu = profile.device.type == "cpu"
-    share = threads / profile.threads if on_cpu else 1.0
     if config.data.source != "selfplay":
-        return step * share
+        return step
     play = config.selfplay
-    steps = play.positions * config.data.reuse / profile.train_batch
+    learning = step * play.positions * config.data.reuse / profile.train_batch
     fast = play.fast_simulations * (1 / play.full_share - 1)
     evaluations = play.positions * (config.search.simulations + fast)
     placement = placement_of(play, profile.device.type, profile.threads)
     _, rows = replace(placement, workers=0).cut(play.games)
-    return steps * step * share + evaluations / rows * call_seconds(config, profile, rows)
+    playing = evaluations / rows * call_seconds(config, profile, rows)
+    if profile.device.type != "cpu":
+        return learning + playing
+    return max(learning, learning * threads / profile.threads + playing)
 
 
 def step_seconds(config: HexTrainConfig, profile: DeviceProfile) -> tuple[float, int]:
