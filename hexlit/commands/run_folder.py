@@ -6,6 +6,7 @@ empty; so `hydra.output_subdir=null` switches that off, and each file is replace
 """
 
 import contextlib
+import logging
 import os
 import secrets
 import shlex
@@ -214,11 +215,22 @@ def leave(*, refused: bool) -> None:
     while _held:
         folder, lock, made = _held.pop()
         if refused and made and lock.stands() and _bare(folder):
+            _close_logs(folder)
             shutil.rmtree(folder)
             with contextlib.suppress(OSError):  # another run is there by now
                 for path in made[1:]:
                     path.rmdir()
         lock.close()
+
+
+def _close_logs(folder: Path) -> None:
+    """End the logging to files in `folder`, which would raise in this process once they are gone."""
+    root = logging.getLogger()
+    to_files = [one for one in root.handlers if isinstance(one, logging.FileHandler)]
+    for handler in to_files:
+        if Path(handler.baseFilename).is_relative_to(folder.resolve()):
+            root.removeHandler(handler)
+            handler.close()
 
 
 def _claim_or_refuse(folder: Path, *, below: bool = True) -> None:

@@ -358,11 +358,10 @@ def _refuse_foreign_line(error: NumbaError) -> None:
     the `error`, whose text has hundreds of lines.
     """
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    innermost = re.split('File "|During:', text, maxsplit=1)[0].rstrip()
+    reason = innermost.rpartition("\n")[2].strip()[:150]
     for file, line in re.findall(r" at (/.+) \((\d+)\)$", text, re.MULTILINE):
         if is_foreign_file(file):
-            shown = rf'File ".*{re.escape(Path(file).name)}", line {line}:'
-            before = re.split(shown, text, maxsplit=1)[0].rstrip()
-            reason = before.rpartition("\n")[2].strip()[:150]
             raise UsageError(f"{file}:{line}: Numba cannot compile this line ({reason})") from error
 
 

@@ -168,7 +168,7 @@ def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_pat
         (
             "raise ValueError('no model here')",
             (),
-            "at 'boardsize 3 3'; its last words: ValueError: no model here",
+            "'boardsize 3 3'; its last words: ValueError: no model here",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """Arguments of Lightning's Trainer that a run takes, and those that it refuses."""
 
 import inspect
+import logging
 from pathlib import Path
 
 import lightning as L
@@ -27,14 +28,18 @@ def test_a_trial_run_is_one_step(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(NOT_TAKEN))
 def test_the_others_are_refused_with_the_reason(
-    name: str, capsys: pytest.CaptureFixture[str]
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where a run has begun, whose folder is gone then, and its log with it."""
+    monkeypatch.chdir(tmp_path)
     assert name in inspect.signature(L.Trainer.__init__).parameters
     assert name not in TAKEN
     message = f"hexlit train: trainer.{name}: a run does not take it: {NOT_TAKEN[name]}\n"
     for plus in ("", "+"):
         assert main([f"{plus}trainer.{name}=1"]) == 2
         assert capsys.readouterr().err == message
+    assert list(tmp_path.iterdir()) == []
+    assert not [one for one in logging.getLogger().handlers if type(one) is logging.FileHandler]
 
 
 def test_names_that_both_have_are_lightnings() -> None:
