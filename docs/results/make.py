@@ -227,6 +227,78 @@ def larger_boards() -> Lines:
     ]
 
 
+def other_tasks() -> Lines:
+    """Three seeds of the text classifier and of the forecaster, next to their baselines."""
+    texts = names_of("texts")
+    forecasts = names_of("forecasts")
+    return [
+        "# Texts and forecasts",
+        "",
+        *prose(
+            "Neither small network beats the simplest good method on its small data set.",
+            "Both are examples of a task, and their baselines are part of every run.",
+        ),
+        *commands([texts[0], forecasts[0]]),
+        "## Classes of BBC News",
+        "",
+        *text_scores([result(name) for name in texts]),
+        "## Temperature of the next day",
+        "",
+        *forecast_errors([result(name) for name in forecasts]),
+        *sources([*texts, *forecasts]),
+    ]
+
+
+def text_scores(runs: Sequence[Entry]) -> Lines:
+    """Scores on the test set of news, a row a seed and one of the baseline."""
+    scores = ("accuracy", "macro_f1", "log_loss", "ece")
+    rows: list[Sequence[object]] = []
+    for run in runs:
+        rows.append((f"seed {run['seed']}", *(f"{run['model'][name]:.3f}" for name in scores)))
+    baseline = runs[0]["baseline"]
+    rows.append(
+        ("TF-IDF, logistic regression", *(f"{baseline[name]:.3f}" for name in scores)),
+    )
+    counts = runs[0]["texts"]
+    columns = ("model", "accuracy", "macro F1", "log loss", "calibration error")
+    return [
+        *prose(
+            f"{counts['test']} articles are the test set, and {counts['train']:,} are learned from.",
+            f"Batches of similar length save {percent(runs[0]['tokens_saved'])} of the tokens.",
+        ),
+        *table(columns, rows),
+    ]
+
+
+def forecast_errors(runs: Sequence[Entry]) -> Lines:
+    """Mean absolute errors on the test set by hours ahead, a row a forecaster."""
+    horizons = (1, 6, 12, 24, "all")
+    rows: list[Sequence[object]] = []
+    for run in runs:
+        rows.append((f"LSTM, seed {run['seed']}", *errors_of(run, "model", horizons)))
+    others = dict.fromkeys(row["forecaster"] for row in runs[0]["errors"])
+    for name in others:
+        if name != "model":
+            rows.append((name, *errors_of(runs[0], name, horizons)))
+    columns = ("forecaster", "+1 h", "+6 h", "+12 h", "+24 h", "all", "RMSE")
+    return [
+        *prose(
+            "Mean absolute errors in °F on the last part of the year, which no choice has seen:"
+        ),
+        *table(columns, rows),
+    ]
+
+
+def errors_of(run: Entry, forecaster: str, horizons: Sequence[object]) -> list[str]:
+    """The mean absolute error for each of the `horizons`, and the root mean squared one of all."""
+    by_horizon = {}
+    for row in run["errors"]:
+        if row["forecaster"] == forecaster:
+            by_horizon[row["horizon"]] = row
+    cells = [f"{by_horizon[horizon]['mae']:.2f}" for horizon in horizons]
+    return [*cells, f"{by_horizon['all']['rmse']:.2f}"]
+
+
 def perfect() -> Lines:
     """Elo to perfect play, with the operations of Jones 2021."""
     measured = names_of("perfect")
@@ -595,6 +667,7 @@ PAGES: dict[str, Callable[[], Lines]] = {
     "search": search,
     "speed": speed,
     "devices": devices,
+    "other-tasks": other_tasks,
     "levers": levers,
 }
 

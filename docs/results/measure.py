@@ -51,6 +51,11 @@ def training(*words: str) -> Measurement:
     return Measurement(("hexlit", "train", *words), run_result, "hydra.run.dir", "summary.json")
 
 
+def task(keep: Callable[[Any], Result], *words: str) -> Measurement:
+    """A run of another task than Hex."""
+    return Measurement(("hexlit", "train", *words), keep, "hydra.run.dir", "summary.json")
+
+
 def frontier(*words: str) -> Measurement:
     """A run that plays the solver at every second epoch."""
     pairs = ("evaluation.perfect_pairs=50", "evaluation.begin_after=0", "evaluation.every_epochs=2")
@@ -101,6 +106,31 @@ def run_result(path: Path) -> Result:
         "evaluations": evaluations,
         **{name: summary["strength"][name] for name in FINAL},
     }
+
+
+def texts_result(path: Path) -> Result:
+    """The scores of a text classifier on the test set, and of its baseline."""
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    test = summary["test"]
+    kept = ("accuracy", "macro_f1", "log_loss", "ece")
+    return {
+        "seed": summary["seed"],
+        "texts": summary["data"]["texts"],
+        "tokens_saved": summary["padding"]["saved"],
+        "model": {name: test["model"][name] for name in kept},
+        "baseline": {name: test["baseline"][name] for name in kept},
+    }
+
+
+def forecasts_result(path: Path) -> Result:
+    """The errors of a forecaster and of its baselines on the test set, by hours ahead."""
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    errors = []
+    for row in summary["test"]:
+        if row["horizon"] in (1, 6, 12, 24, "all"):
+            names = ("forecaster", "horizon", "mae", "rmse")
+            errors.append({name: row[name] for name in names})
+    return {"seed": summary["seed"], "windows": summary["data"]["windows"], "errors": errors}
 
 
 def frontier_result(path: Path) -> Result:
@@ -197,6 +227,11 @@ MEASUREMENTS: dict[str, Measurement] = {
     **{f"hex5-{seed}": training(f"seed={seed}", *FLOAT32) for seed in range(1, 11)},
     "hex6-1": training("experiment=hex6", "seed=1"),
     "hex7-1": training("experiment=hex7", "seed=1"),
+    **{f"texts-{seed}": task(texts_result, "task=classify", f"seed={seed}") for seed in (1, 2, 3)},
+    **{
+        f"forecasts-{seed}": task(forecasts_result, "task=forecast", f"seed={seed}", FLOAT32[0])
+        for seed in (1, 2, 3)
+    },
     "perfect-4": frontier("board=4", "trainer.max_epochs=30"),
     "perfect-5": frontier(),
     "hex7-1-truth": strength(
