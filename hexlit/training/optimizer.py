@@ -5,7 +5,6 @@ import math
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from itertools import chain
 from typing import Any
 
 import torch
@@ -409,23 +408,30 @@ class StateBefore:
 
     def __init__(self, optimizer: Optimizer) -> None:
         self._optimizer = optimizer
-        self._copies = {id(tensor): tensor.clone() for tensor in updated_by(optimizer)}
+        self._copies = {key: tensor.clone() for key, tensor in updated_by(optimizer).items()}
 
     @torch.no_grad()
     def restore_unless(self, finite: Tensor) -> None:
         """Restore all tensors if `finite` `[]` is False; those that the step has made become 0."""
-        for tensor in updated_by(self._optimizer):
+        for key, tensor in updated_by(self._optimizer).items():
             if tensor.device == finite.device:
-                before = self._copies.get(id(tensor), tensor.new_zeros(()))
+                before = self._copies.get(key, tensor.new_zeros(()))
                 tensor.copy_(torch.where(finite, tensor, before))
 
 
-def updated_by(optimizer: Optimizer) -> list[Tensor]:
-    """The parameters of `optimizer`, and the tensors of its state."""
-    tensors = list(chain.from_iterable(group["params"] for group in optimizer.param_groups))
-    for state in optimizer.state.values():
-        tensors += [value for value in state.values() if isinstance(value, Tensor)]
-    return tensors
+def updated_by(optimizer: Optimizer) -> dict[tuple[int, str], Tensor]:
+    """The parameters of `optimizer` and the tensors of its state, each by its parameter and its
+    name there: a step may put another tensor in its place.
+    """
+    result: dict[tuple[int, str], Tensor] = {}
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            result[id(parameter), ""] = parameter
+    for parameter, state in optimizer.state.items():
+        for name, value in state.items():
+            if isinstance(value, Tensor):
+                result[id(parameter), name] = value
+    return result
 
 
 class RunningAverage(nn.Module):

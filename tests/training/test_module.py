@@ -264,7 +264,7 @@ def test_a_device_that_works_ahead_takes_such_a_step_back(
 
     class Keep(L.Callback):
         def on_train_batch_end(self, *_: Any) -> None:
-            kept.append([one.clone() for one in updated_by(module.inner_optimizer())])
+            kept.append([one.clone() for one in updated_by(module.inner_optimizer()).values()])
 
     fit(module, data, callbacks=[Keep()])
     assert module.skipped_steps == 1

@@ -1,5 +1,6 @@
 """Optimizers and the learning rate over a run."""
 
+import math
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from hexlit.training.optimizer import (
     AdamWBf16,
     FlatParameters,
     RunningAverage,
+    StateBefore,
     build_optimizer,
     learning_rate_factor,
     optimizer_state_bytes,
@@ -234,3 +236,13 @@ def test_the_rate_stays_low_after_the_share_of_the_run_in_which_it_falls() -> No
 )
 def test_a_time_limit_is_read_in_hours_or_days(text: str | None, seconds: float | None) -> None:
     assert TrainerConfig(max_time=text).max_seconds == seconds
+
+
+def test_a_state_that_a_step_has_replaced_is_restored() -> None:
+    parameter = torch.nn.Parameter(torch.zeros(2))
+    optimizer = torch.optim.SGD([parameter], lr=1.0)
+    optimizer.state[parameter]["mean"] = torch.ones(2)
+    before = StateBefore(optimizer)
+    optimizer.state[parameter]["mean"] = torch.full((2,), math.nan)
+    before.restore_unless(torch.tensor(False))
+    assert optimizer.state[parameter]["mean"].tolist() == [1.0, 1.0]
