@@ -146,7 +146,7 @@ def test_a_killed_sweep_continues_and_repeats_what_was_interrupted(place: Path) 
     process = subprocess.Popen(
         command, cwd=place, env=environment(place), stdout=subprocess.DEVNULL
     )
-    until(lambda: any(place.glob("multirun/*/*/study.journal")))
+    until(lambda: any(place.glob("multirun/*/*/trial-000")))  # the study exists by then
     until(lambda: states().count(TrialState.COMPLETE) >= 1)
     until(lambda: states().count(TrialState.RUNNING) == 2 and any(folders()[0].glob("trial-003")))
     process.send_signal(signal.SIGKILL)

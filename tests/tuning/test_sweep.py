@@ -146,7 +146,9 @@ class Place:
 
     def trials(self) -> list[FrozenTrial]:
         storage = open_storage(None, self.sweep)
-        return optuna.load_study(study_name=None, storage=storage).get_trials()
+        for name in optuna.get_all_study_names(storage):  # none before it has been created
+            return optuna.load_study(study_name=name, storage=storage).get_trials()
+        return []
 
     def results(self) -> dict[str, Any]:
         results: dict[str, Any] = json.loads((self.sweep / "overall_results.json").read_text())
@@ -305,7 +307,7 @@ def test_a_killed_sweep_goes_on_where_it_was(place: Place, how: signal.Signals) 
 def test_a_signal_to_all_interrupts_the_trials_and_fails_none(place: Place) -> None:
     """Batch systems signal every process of a job; the results say that the sweep was stopped."""
     process = place.start(LR, "hydra.sweeper.n_trials=6", seconds=0.5)
-    until(lambda: (place.sweep / "study.journal").exists())
+    until((place.sweep / "study.journal").exists)
     until(lambda: len([t for t in place.trials() if t.intermediate_values]) == 2)
     for one in place.processes():
         one.terminate()
