@@ -76,6 +76,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
     resumed(tmp_path, whole, [3], *settings)
 
 
+@pytest.mark.slow
 def test_boards_are_left_the_last_epochs_learn_from_all_games_and_both_go_on(
     tmp_path: Path,
 ) -> None:

@@ -75,6 +75,7 @@ def side_by_side(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     )
 
 
+@pytest.mark.slow
 def test_a_training_comes_to_the_same_beside_another(side_by_side: Sweep, tmp_path: Path) -> None:
     """On a CPU with the same threads, every metric and every weight. Both say how long all took."""
     alone = sweep(tmp_path, "accelerator.threads=1", "hydra.sweeper.n_jobs=1", "logger=csv")
