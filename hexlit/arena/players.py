@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.arena.first_stones import FirstStones
 from hexlit.errors import UsageError
 from hexlit.hex.arrays import FloatArray, Int8Array, Int16Array, Int64Array
 from hexlit.hex.board import GameBoard
@@ -121,6 +122,9 @@ class JudgingPlayer(Player):
 class NetworkPlayer(JudgingPlayer):
     """A player by an evaluator, which knows the swap rule or not."""
 
+    first_stones: FirstStones | None = None
+    """By which it opens and swaps, if the evaluator does not know the swap."""
+
     def __init__(self, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
         """`evaluator` takes `batch` positions per call; `swap`: whether its policies have a swap
         action.
@@ -130,16 +134,31 @@ class NetworkPlayer(JudgingPlayer):
         self._batch = batch
         self._swap = swap
 
+    def answer(self, boards: Sequence[GameBoard]) -> Sequence[int]:
+        """See `Player`: where the swap rule is on, the first stone is one that is fair."""
+        if boards[0].swap and not boards[0].moves and not self._swap and self.first_stones:
+            return [self.first_stones.fairest(self._size)] * len(boards)
+        return super().answer(boards)
+
     def judge(self, cells: Int8Array, to_move: Int8Array, *, may_swap: bool = False) -> Judgement:
         """See `JudgingPlayer`; the swap is open in all positions or in none."""
         raise NotImplementedError
 
     def reply(self, cells: Int8Array) -> Int16Array:
-        """See `Player`: with the swap as an action if the evaluator knows it, else by the value."""
-        if not self._swap:
-            return super().reply(cells)
+        """See `Player`: with the swap as an action if the evaluator knows it, else by the value of
+        the first stone.
+        """
         white = np.full(len(cells), WHITE, np.int8)
-        return self.judge(cells, white, may_swap=True).action
+        if self._swap:
+            return self.judge(cells, white, may_swap=True).action
+        if self.first_stones is None:
+            return super().reply(cells)
+        moves = self.judge(cells, white).action
+        for row, board in enumerate(cells):
+            answer = self.first_stones.answer(board, WHITE)
+            if answer is not None:
+                moves[row] = answer[0]
+        return moves
 
 
 class SearchPlayer(NetworkPlayer, Guarded):
@@ -263,6 +282,8 @@ class Network:
     size: int
     swap: bool
     """Whether its policies have a swap action."""
+    first_stones: FirstStones | None = None
+    """By which its players open and swap, if they do not know the swap."""
 
     def player(
         self, config: SearchConfig | None, batch: int, *, temperature: float = 0.0, seed: int = 0
@@ -270,8 +291,9 @@ class Network:
         """A player that searches by `config`, or plays by the policy alone, up to `batch` games at
         once.
         """
+        player: NetworkPlayer
         if config is None:
-            return PolicyPlayer(
+            player = PolicyPlayer(
                 self.evaluator(batch),
                 size=self.size,
                 batch=batch,
@@ -279,9 +301,12 @@ class Network:
                 temperature=temperature,
                 seed=seed,
             )
-        rows = max(batch, config.leaves)
-        evaluator = self.evaluator(rows)
-        return SearchPlayer(config, evaluator, size=self.size, batch=rows, swap=self.swap)
+        else:
+            rows = max(batch, config.leaves)
+            evaluator = self.evaluator(rows)
+            player = SearchPlayer(config, evaluator, size=self.size, batch=rows, swap=self.swap)
+        player.first_stones = self.first_stones
+        return player
 
 
 class RandomPlayer(Player):

@@ -2,16 +2,16 @@
 game.
 """
 
-import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from hexlit.arena.first_stones import FirstStones, MakeEvaluator
 from hexlit.arena.position import may_swap
 from hexlit.errors import UsageError
 from hexlit.hex.arrays import FloatArray, Int8Array
@@ -25,11 +25,6 @@ from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.live import MOST_BYTES, LiveSearch
-
-MakeEvaluator = Callable[[int, bool, int], Evaluator]
-"""(size of the board, whether policies have the swap action, positions per call) -> an
-evaluator.
-"""
 
 Cells = Int8Array
 """Stones of a board, `[size*size]`: +1 black, -1 white, 0 empty."""
@@ -62,6 +57,7 @@ class Thinker:
     Attributes:
         size: rows of the board, 0 before `prepare`.
         swap: whether White may swap.
+        searches_swap: whether the evaluator knows the swap, so that the search decides on it.
         search: the search and its tree, after `prepare`.
     """
 
@@ -69,10 +65,12 @@ class Thinker:
     """The search, and its simulations for a move."""
     make_evaluator: MakeEvaluator
     _: KW_ONLY
-    knows_swap: bool = False
-    """Whether the evaluator's policies always have the swap action, as those of a network trained
-    with the swap rule. False: they have it only in games with the rule.
+    knows_swap: Callable[[int], bool] = lambda size: False
+    """Rows of a board -> whether the evaluator's policies have the swap action, as those of a
+    network trained with the swap rule.
     """
+    first_stones: FirstStones | None = None
+    """By which it opens and swaps, if the evaluator does not know the swap. None: its own."""
     reuse: bool = True
     """Whether a search continues with the tree of the one before; else every move starts with an
     empty tree.
@@ -81,27 +79,41 @@ class Thinker:
     """Memory that the tree may take."""
 
     def __post_init__(self) -> None:
-        self.size, self.swap, self._actions = 0, False, 0
+        self.size = 0
+        self.swap = False
+        self.searches_swap = False
         self.search: LiveSearch
         self._evaluator: Evaluator
+        if self.first_stones is None:
+            self.first_stones = FirstStones(self.make_evaluator, knows_swap=self.knows_swap)
 
     def prepare(self, size: int, *, swap: bool) -> None:
         """Prepare for a new game on a board of `size` rows, so that no move waits for
         compilation.
         """
-        has_swap = swap or self.knows_swap
-        if (size, size * size + has_swap) != (self.size, self._actions):
+        if size != self.size:
+            has_swap = self.knows_swap(size)
             evaluator = self.make_evaluator(size, has_swap, self.config.leaves)
             search = LiveSearch(
                 self.config, evaluator, size=size, swap=has_swap, most_bytes=self.tree_bytes
             )
             search.run(WARM_UP)
             self.search = search
+            self.searches_swap = has_swap
             self._evaluator = evaluator
             self.size = size
-            self._actions = size * size + has_swap
         self.search.forget()
         self.swap = swap
+
+    def settled(self, cells: Cells, colour: int) -> Thought | None:
+        """The first stone, or swap-pieces as its answer, where the swap rule asks for it and the
+        evaluator does not know the rule; None: search.
+        """
+        if not self.swap or self.searches_swap:
+            return None
+        assert self.first_stones is not None
+        answer = self.first_stones.answer(cells, colour)
+        return None if answer is None else Thought(*answer)
 
     def choose(
         self, cells: Cells, colour: int, *, simulations: int, until: Until | None = None
@@ -109,6 +121,9 @@ class Thinker:
         """The move of `colour` in the undecided position `cells` int8 `[size*size]`; `until` True
         ends it early.
         """
+        settled = self.settled(cells, colour)
+        if settled is not None:
+            return settled
         if not self.reuse:
             self.search.forget()
         return self.study(cells, colour, simulations=simulations, until=until)
@@ -117,8 +132,8 @@ class Thinker:
         self, cells: Cells, colour: int, *, simulations: int, until: Until | None = None
     ) -> Thought:
         """As `choose`, but always with the present tree, which `search` then describes."""
-        # The search gets two plies more, so that no swap is allowed.
-        plies = plies_before(cells, colour) + (0 if self.swap else 2)
+        # Two plies more where no swap is to be searched.
+        plies = plies_before(cells, colour) + (0 if self.swap and self.searches_swap else 2)
         self.search.position(cells, colour, plies)
         return self.study_more(simulations, until=until)
 
@@ -132,12 +147,9 @@ class Thinker:
         `colour`.
         """
         planes = blank_planes(self.search.rows, self.size)
-        planes[:] = encode(
-            cells[None],
-            np.array([colour], np.int8),
-            np.array([self.swap and may_swap(cells, colour)]),
-        )
-        policy = np.zeros((len(planes), self._actions), np.float32)
+        swap = self.swap and self.searches_swap and may_swap(cells, colour)
+        planes[:] = encode(cells[None], np.array([colour], np.int8), np.array([swap]))
+        policy = np.zeros((len(planes), self.size**2 + self.searches_swap), np.float32)
         value = np.zeros(len(planes), np.float32)
         self._evaluator.evaluate(planes, policy, value)
         return frame_map(policy[0], colour, self.size), float(value[0])
@@ -245,24 +257,20 @@ def review(
 ) -> Iterator[PlyReview]:
     """Every position of the game on `board`, in order; ends early where `until` is true.
 
-    A cost is what the best move was worth, less what the next position was worth. An adviser that
-    does not know the swap judges the first stone by its map of openings: the nearer to even, the
-    better.
+    A cost is what the best move was worth, less what the next position was worth. Where the first
+    stone may be swapped, the nearer to even it is, the better.
     """
     earlier: PlyReview | None = None
-    first: dict[int, float] = {}
     for ply in range(len(board.moves) + 1):
         now = GameBoard(board.size, swap=board.swap, moves=board.moves[:ply])
-        if opens_fairly(thinker, now):
-            first, _ = opening_values(thinker, now.size, until)
-            best = fairest(first)
-            current = PlyReview(ply, -abs(first[best]), best)
-        else:
-            current = _searched(thinker, now, ply, simulations, until)
+        current = _searched(thinker, now, ply, simulations, until)
         if until():
             return
         if earlier is not None:
-            after = -abs(first[board.moves[0]]) if ply == 1 and first else current.value
+            after = current.value
+            if ply == 1 and board.swap and not thinker.searches_swap:
+                assert thinker.first_stones is not None
+                after = -abs(thinker.first_stones.value(board.size, board.moves[0]))
             yield _costing(earlier, after)
         earlier = current
     assert earlier is not None
@@ -281,15 +289,12 @@ def _searched(
 ) -> PlyReview:
     if board.winner:
         return PlyReview(ply, float(board.winner), None)
+    settled = thinker.settled(board.cells, board.to_move)
+    if settled is not None:
+        return PlyReview(ply, settled.value * board.to_move, settled.action, (settled.action,))
     thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=until)
-    value = thought.value
-    best = thought.action
     line = tuple(thinker.search.principal_variation())
-    if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign
-        value = -value
-        best = board.size**2
-        line = ()
-    return PlyReview(ply, value * board.to_move, best, line)
+    return PlyReview(ply, thought.value * board.to_move, thought.action, line)
 
 
 def exact_review(board: GameBoard, seconds: float, until: Until = lambda: False) -> list[PlyReview]:
@@ -342,34 +347,3 @@ def _solved(
     ):
         best = board.moves[ply]
     return PlyReview(ply, float(solution.winner), best)
-
-
-def opening_values(thinker: Thinker, size: int, until: Until) -> tuple[dict[int, float], float]:
-    """Cell -> the value for Black of a first stone there, without search; at least of one cell and
-    its rotation.
-
-    The two are the same opening, so they have the mean of both judgements. Returns the values, and
-    the root mean square of the distances of the judgements from these means.
-    """
-    values: dict[int, float] = {}
-    errors: list[float] = []
-    for cell in range((size * size + 1) // 2):
-        pair = (cell, size * size - 1 - cell)
-        one, other = (
-            -thinker.look(GameBoard(size, moves=[place]).cells, WHITE)[1] for place in pair
-        )
-        values |= dict.fromkeys(pair, (one + other) / 2)
-        errors.append((one - other) / 2)
-        if until():
-            break
-    return values, math.sqrt(sum(error**2 for error in errors) / len(errors))
-
-
-def opens_fairly(thinker: Thinker, board: GameBoard) -> bool:
-    """Whether the first stone may be swapped, and `thinker` does not know of that."""
-    return board.swap and not board.moves and not thinker.swap
-
-
-def fairest(values: Mapping[int, float]) -> int:
-    """The first stone that is the nearest to even, of Black's `values` by cell."""
-    return min(values, key=lambda cell: abs(values[cell]))

@@ -253,9 +253,13 @@ def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview]
         raise UsageError(
             f"review=true: boards above {MAX_SIZE} rows are judged by a network; add checkpoint=FILE"
         )
-    make_evaluator, _, knows = networks_by_board(name, board.size, AcceleratorConfig())
-    knows_swap = knows(board.size)
-    thinker = Thinker(SearchConfig(), make_evaluator, knows_swap=knows_swap)
-    thinker.prepare(board.size, swap=board.swap and knows_swap)
+    networks = networks_by_board(name, board.size, AcceleratorConfig())
+    thinker = Thinker(
+        SearchConfig(),
+        networks.make_evaluator,
+        knows_swap=networks.knows_swap,
+        first_stones=networks.first_stones,
+    )
+    thinker.prepare(board.size, swap=board.swap)
     by = f"{name} with {SIMULATIONS} simulations"
     return list(review(thinker, board, SIMULATIONS, lambda: False)), by

@@ -22,7 +22,7 @@ from hexlit.web.config import WITHOUT_NETWORK
 
 if TYPE_CHECKING:  # torch and the kernels are imported only when the program plays
     from hexlit.arena.htp.protocol import Incoming
-    from hexlit.arena.thinker import MakeEvaluator
+    from hexlit.commands.player_factory import NetworksByBoard
 
 
 @dataclass
@@ -101,7 +101,7 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
 
     def load() -> Loaded:
         with closing(Compiling(["search"])) as kernels:  # during the import of torch
-            make_evaluator, board, knows_swap = judge(settings)
+            networks = judge(settings)
             # The kernels work on one game, so more threads would only wait. The setting applies to
             # this thread alone.
             use_threads(1)
@@ -111,13 +111,14 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
                 flush=True,
             )
             kernels.wait()
-        # Policies of packaged networks have the swap in games with the rule alone: some know it and
-        # others do not.
-        always_swap = knows_swap and settings.checkpoint is not None
         thinker = Thinker(
-            settings.search, make_evaluator, knows_swap=always_swap, reuse=settings.reuse
+            settings.search,
+            networks.make_evaluator,
+            knows_swap=networks.knows_swap,
+            first_stones=networks.first_stones,
+            reuse=settings.reuse,
         )
-        return Loaded(thinker, board, knows_swap)
+        return Loaded(thinker, networks.board, networks.knows_swap(networks.board))
 
     def say_ready() -> None:
         size = session.thinker.size
@@ -152,23 +153,18 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
         os._exit(code)
 
 
-def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
-    """A maker of evaluators, the size of the board that suits them best, and whether they know the
-    swap.
-    """
+def judge(settings: HtpConfig) -> "NetworksByBoard":
+    """The judge of positions."""
+    from hexlit.arena.first_stones import FirstStones
+    from hexlit.commands.player_factory import NetworksByBoard, networks_by_board
     from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 
     if settings.player == "network":
-        from hexlit.commands.player_factory import networks_by_board
-
         board = settings.board or WITHOUT_NETWORK
-        make_evaluator, size, knows_swap = networks_by_board(
-            settings.checkpoint, board, settings.accelerator
-        )
-        return make_evaluator, size, knows_swap(size)
+        return networks_by_board(settings.checkpoint, board, settings.accelerator)
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:
         uniform = settings.player == "uniform"
         return UniformEvaluator() if uniform else RolloutEvaluator(settings.rollouts, settings.seed)
 
-    return make, WITHOUT_NETWORK, False
+    return NetworksByBoard(make, WITHOUT_NETWORK, lambda size: False, FirstStones(make))

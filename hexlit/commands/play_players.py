@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from hexlit.arena.first_stones import FirstStones
 from hexlit.arena.player_spec import PlayerSpec, level_specs, parse_player
 from hexlit.arena.players import Player
 from hexlit.commands.player_factory import PlayerFactory, networks_by_board
@@ -43,9 +44,11 @@ def shared_by_all(settings: PlayConfig) -> Shared:
         offer, trained_for = network_offer(settings, NETWORK, settings.checkpoint, board)
         board = board if settings.board or settings.checkpoint is None else trained_for
         offers.append(offer)
-    rollouts = Judge(
-        lambda size, swap, batch: RolloutEvaluator(settings.rollouts, settings.seed), False
-    )
+
+    def playouts(size: int, swap: bool, batch: int) -> RolloutEvaluator:
+        return RolloutEvaluator(settings.rollouts, settings.seed)
+
+    rollouts = Judge(playouts, False, FirstStones(playouts))
     offers.append(
         Offer(
             "rollouts",
@@ -89,12 +92,16 @@ def network_offer(
 
     None stands for the packaged networks: on each board the one that fits it.
     """
-    make_evaluator, size, knows_swap = networks_by_board(checkpoint, board, settings.accelerator)
+    networks = networks_by_board(checkpoint, board, settings.accelerator)
     if checkpoint is not None:
         title = checkpoint if is_packaged(checkpoint) else f"network of {checkpoint}"
     else:
         title = f"network {', '.join(f'{one} to {largest_board(one)} rows' for one in packaged_by_board())} and above"
-    return Offer(name, title, lambda rows: Judge(make_evaluator, knows_swap(rows))), size
+
+    def judge(rows: int) -> Judge:
+        return Judge(networks.make_evaluator, networks.knows_swap(rows), networks.first_stones)
+
+    return Offer(name, title, judge), networks.board
 
 
 def offer_of(settings: PlayConfig, spec: PlayerSpec) -> Offer:

@@ -5,20 +5,20 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.arena.first_stones import FirstStones, MakeEvaluator
 from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import PLAYOUTS, Contestant, Network, Player, RandomPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.jit import use_threads
 from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.settings import check_numbers
-from hexlit.tasks.hex.packaged import fitting_network, largest_board
+from hexlit.tasks.hex.packaged import first_stones, fitting_network, largest_board
 
 if TYPE_CHECKING:
     from hexlit.accelerate.profile import DeviceProfile
-    from hexlit.arena.thinker import MakeEvaluator
     from hexlit.nets.evaluator import NetworkEvaluator
     from hexlit.tasks.hex.checkpoint import LoadedNetwork
 
@@ -42,11 +42,19 @@ class Evaluators:
         network: makes its players.
     """
 
-    def __init__(self, loaded: "LoadedNetwork", size: int, profile: "DeviceProfile") -> None:
+    def __init__(
+        self, loaded: "LoadedNetwork", size: int, profile: "DeviceProfile", name: str = ""
+    ) -> None:
+        """`name` is that of a packaged network."""
         self.loaded = loaded
         self.size = size
         self.profile = profile
-        self.network = Network(self, size, loaded.swap)
+        stones = FirstStones(
+            lambda rows, swap, batch: self(batch),
+            knows_swap=lambda rows: loaded.swap,
+            shipped=partial(first_stones, name),
+        )
+        self.network = Network(self, size, loaded.swap, stones)
         self._built: dict[int, NetworkEvaluator] = {}
 
     def __call__(self, batch: int) -> "NetworkEvaluator":
@@ -62,15 +70,22 @@ class Evaluators:
         return self._built[batch]
 
 
+class NetworksByBoard(NamedTuple):
+    """The networks that one setting `checkpoint` stands for, one for each board."""
+
+    make_evaluator: MakeEvaluator
+    board: int
+    """Rows of the board that suits them best."""
+    knows_swap: Callable[[int], bool]
+    """Rows of a board -> whether the network for it was trained with the swap rule."""
+    first_stones: FirstStones
+
+
 def networks_by_board(
     checkpoint: str | None, board: int, accelerator: AcceleratorConfig
-) -> "tuple[MakeEvaluator, int, Callable[[int], bool]]":
+) -> NetworksByBoard:
     """The network of `checkpoint` for every board; None is the packaged network that fits each,
     `board` rows first.
-
-    Returns:
-        A maker of evaluators; rows of the board that suits them best; and for rows of a board,
-        whether the network for it was trained with the swap rule.
 
     Raises:
         UsageError: the checkpoint cannot be read.
@@ -100,8 +115,12 @@ def networks_by_board(
         )
 
     size = board if checkpoint is None else network_for(board).size
-    network_for(size)
-    return make, size, lambda rows: network_for(rows).swap
+    stones = FirstStones(
+        make,
+        knows_swap=lambda rows: network_for(rows).swap,
+        shipped=lambda rows: first_stones(checkpoint or fitting_network(rows) or "", rows),
+    )
+    return NetworksByBoard(make, size, lambda rows: network_for(rows).swap, stones)
 
 
 TIMEOUTS = {"start_timeout": 30.0, "move_timeout": 60.0}
@@ -147,7 +166,7 @@ class PlayerFactory:
             loaded = {source: load_network(source) for source in sources}
             board = board or next(iter(loaded.values())).size
             for source, network in loaded.items():
-                self.networks[source] = Evaluators(network, board, profile)
+                self.networks[source] = Evaluators(network, board, profile, source)
         assert board is not None
         self.size = board
 
@@ -179,7 +198,8 @@ class PlayerFactory:
             playouts = settings.pop("playouts", PLAYOUTS)
             check_numbers("[1, inf)", playouts=playouts)
             evaluator = RolloutEvaluator(playouts, seed)
-            rollouts = Network(lambda rows: evaluator, self.size, swap=False)
+            stones = FirstStones(lambda size, swap, batch: evaluator)
+            rollouts = Network(lambda rows: evaluator, self.size, False, stones)
             search = replace(self._search, **settings)
             return Contestant(spec.label, cache(partial(rollouts.player, search)))
         if spec.kind == "solver":

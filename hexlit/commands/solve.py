@@ -192,10 +192,11 @@ def network_policy(checkpoint: str, size: int) -> "Policy":
     from hexlit.hex.encoding import encode
     from hexlit.nets.evaluator import answers
 
-    make, _, knows_swap = networks_by_board(checkpoint, size, AcceleratorConfig())
-    evaluator = make(size, knows_swap(size), 1)
+    networks = networks_by_board(checkpoint, size, AcceleratorConfig())
+    knows_swap = networks.knows_swap(size)
+    evaluator = networks.make_evaluator(size, knows_swap, 1)
     mover = np.ones(1, np.int8)
-    actions = size**2 + knows_swap(size)
+    actions = size**2 + knows_swap
     return lambda cells: answers(evaluator.evaluate, encode(cells[None], mover), 1, actions)[0][
         0, : size**2
     ]

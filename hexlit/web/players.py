@@ -10,8 +10,9 @@ from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from hexlit.arena.engine import HtpEngine
+from hexlit.arena.first_stones import FirstStones, MakeEvaluator
 from hexlit.arena.players import Player
-from hexlit.arena.thinker import MakeEvaluator, Thinker, Until
+from hexlit.arena.thinker import Thinker, Until
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
@@ -28,6 +29,8 @@ class Judge(NamedTuple):
     make_evaluator: MakeEvaluator
     knows_swap: bool
     """Whether it was trained with the swap rule."""
+    first_stones: FirstStones
+    """By which it opens and swaps, if it does not know the swap."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,8 @@ class Roster:
                 offer.name for offer in self.offers.values() if offer.judge is not None
             )
             raise UsageError(f"player: {name!a} plays, but shows no analysis; choose from {able}")
-        return Judge(partial(self._evaluator, name, size), self._loaded(name, size).knows_swap)
+        loaded = self._loaded(name, size)
+        return loaded._replace(make_evaluator=partial(self._evaluator, name, size))
 
     def _load(self, name: str, size: int) -> Judge:
         load = self.offer(name).judge
@@ -112,12 +116,6 @@ class BrowserPlayers:
         """
         return self._roster.offer(name)
 
-    def knows_swap(self, name: str, size: int) -> bool:
-        """Whether the player `name`, who searches, was trained with the swap rule for boards of
-        `size` rows.
-        """
-        return self._roster.judge(name, size).knows_swap
-
     def thinker(self, name: str, size: int, *, swap: bool) -> Thinker:
         """The player `name`, ready for a game on a board of `size` rows."""
         thinker = self._thinker(name, size)
@@ -126,10 +124,15 @@ class BrowserPlayers:
         return thinker
 
     def _make(self, name: str, size: int) -> Thinker:
-        make_evaluator, knows_swap = self._roster.judge(name, size)
+        judge = self._roster.judge(name, size)
         offer = self._roster.offer(name)
-        search = offer.search or self._roster.search
-        return Thinker(search, make_evaluator, knows_swap=knows_swap, tree_bytes=self._tree_bytes)
+        return Thinker(
+            offer.search or self._roster.search,
+            judge.make_evaluator,
+            knows_swap=lambda rows: judge.knows_swap,
+            first_stones=judge.first_stones,
+            tree_bytes=self._tree_bytes,
+        )
 
     def player(self, name: str, size: int, *, swap: bool) -> Player:
         """The player `name`, who has no tree, in a game on a board of `size` rows; may raise

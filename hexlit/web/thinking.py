@@ -16,9 +16,6 @@ from hexlit.arena.players import RESIGN, Forfeit
 from hexlit.arena.thinker import (
     Thinker,
     Until,
-    fairest,
-    opening_values,
-    opens_fairly,
     proved_move,
     review,
     solved,
@@ -84,12 +81,8 @@ class Thinking:
             )
 
     def _thinker(self, name: str, board: GameBoard) -> Thinker:
-        """The player `name`, who searches; one that never learned to swap thinks about moves
-        without it.
-        """
-        return self._players.thinker(
-            name, board.size, swap=board.swap and self._players.knows_swap(name, board.size)
-        )
+        """The player `name`, who searches."""
+        return self._players.thinker(name, board.size, swap=board.swap)
 
     def _ready(self, name: str, board: GameBoard) -> Answer:
         """Have the player `name` loaded and compiled; one without a search needs nothing."""
@@ -110,10 +103,9 @@ class Thinking:
         thinker = self._thinker(request.player, board)
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
         enough = stop_at(time.monotonic() + seconds, until)
-        if opens_fairly(thinker, board):
-            values, _ = opening_values(thinker, board.size, enough)
-            cell = fairest(values)
-            return played(board, cell) | {"value": -abs(values[cell]), "found": None}
+        settled = thinker.settled(board.cells, board.to_move)
+        if settled is not None:
+            return played(board, settled.action) | {"value": settled.value, "found": None}
         simulations = request.simulations or self._settings.search.simulations
         if self._settings.solver:
             with self._lock.aside():
@@ -124,11 +116,8 @@ class Thinking:
             if proved is not None:
                 return played(board, proved.action) | {"value": proved.value, "found": None}
         thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=enough)
-        move = thought.action
-        value = thought.value
-        if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign
-            move, value = board.size**2, -value
-        return played(board, move) | {"value": value, "found": _found(thinker, board.size)}
+        found = _found(thinker, board.size)
+        return played(board, thought.action) | {"value": thought.value, "found": found}
 
     def _move_of_player(self, request: messages.Move, board: GameBoard, stopped: Until) -> Answer:
         try:
@@ -162,8 +151,9 @@ class Thinking:
         """
         check_undecided(board)
         thinker = self._thinker(request.player, board)
-        if opens_fairly(thinker, board):
-            yield _fair_openings(thinker, board.size, until)
+        settled = thinker.settled(board.cells, board.to_move)
+        if settled is not None and not board.moves:
+            yield _fair_openings(thinker, board.size)
             return
         most = min(
             request.simulations or self._settings.live_simulations, self._settings.live_simulations
@@ -177,8 +167,8 @@ class Thinking:
             left = most - sum(candidate.visits for candidate in thinker.search.candidates())
             final = left <= 0 or thinker.search.full
             report = {"value": thought.value} | _found(thinker, board.size)
-            if board.may_swap and not thinker.swap:
-                report = _with_swap(report)
+            if board.may_swap and not thinker.searches_swap:
+                report = _with_swap(report, settled)
             yield {"type": "study", "full": thinker.search.full, "final": final} | report
             if final:
                 return

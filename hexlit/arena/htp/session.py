@@ -200,6 +200,9 @@ class HtpSession:
         """Choose a move of `colour`: all simulations, or as many as the time allows; at a level, as
         it plays.
         """
+        settled = self.thinker.settled(self.position.cells, colour)
+        if settled is not None:
+            return settled
         level = LEVELS[self.level - 1] if self.level else {}
         if "temperature" in level:
             return self._drawn(colour, float(level["temperature"]))
@@ -218,11 +221,9 @@ class HtpSession:
         )
 
     def _drawn(self, colour: int, temperature: float) -> Thought:
-        """A move drawn from the policy; the swap by the value."""
+        """A move drawn from the policy."""
         position = self.position
         policy, value = self.thinker.look(position.cells, colour)
-        if self.swap and value < 0 and may_swap(position.cells, colour):
-            return Thought(position.size**2, -value)
         moves = drawn_actions(
             position.cells[None], policy[None, : position.size**2], temperature, seed=0
         )

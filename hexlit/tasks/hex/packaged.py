@@ -3,6 +3,8 @@
 This module imports no torch: commands ask it for names before anything is loaded.
 """
 
+import json
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -16,6 +18,11 @@ FOLDER = Path(str(resources.files("hexlit.tasks.hex"))) / "networks"
 LARGEST_BOARD = {"small": 7, "large": 13}
 """Networks that players take without being asked -> rows of the largest board that each is meant
 for, ascending.
+"""
+
+FIRST_STONES = FOLDER / "first_stones.json"
+"""The searched values of first stones: name of the network -> rows -> the values for Black, in
+hundredths, row by row. `examples/first_stones.py` makes it.
 """
 
 
@@ -83,3 +90,14 @@ def fitting_network(size: int) -> str | None:
 def largest_board(name: str) -> int:
     """Rows of the largest board that the packaged network `name` was trained for."""
     return LARGEST_BOARD[name.removeprefix(PACKAGED)]
+
+
+@cache
+def first_stones(name: str, size: int) -> list[float] | None:
+    """The searched values for Black of all first stones, row by row, as the network `name` found
+    them; None where none come along.
+    """
+    boards = json.loads(FIRST_STONES.read_text(encoding="utf-8")).get(name, {})
+    if str(size) not in boards:
+        return None
+    return [value / 100 for value in boards[str(size)]]
