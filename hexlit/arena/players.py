@@ -203,7 +203,7 @@ class SearchPlayer(NetworkPlayer, Guarded):
 
 
 def drawn_actions(
-    cells: Int8Array, policy: FloatArray, temperature: float, seed: int
+    cells: Int8Array, policy: FloatArray, temperature: float, seed: int | None
 ) -> Int64Array:
     """Actions int64 `[B]` drawn from policy^(1 / `temperature`), float32 `[B, A]`; at 0 the
     likeliest.
@@ -231,7 +231,7 @@ class PolicyPlayer(NetworkPlayer):
         batch: int,
         swap: bool = False,
         temperature: float = 0.0,
-        seed: int = 0,
+        seed: int | None = 0,
     ) -> None:
         """As for `NetworkPlayer`. Moves are drawn with a probability proportional to policy^(1 /
         `temperature`).
@@ -267,8 +267,10 @@ class PolicyPlayer(NetworkPlayer):
         return Judgement(moves, values)
 
 
-def drawing(seed: int, board: Int8Array) -> np.random.Generator:
-    """The random numbers for a position, the same in every game."""
+def drawing(seed: int | None, board: Int8Array) -> np.random.Generator:
+    """The random numbers for a position, the same in every game; without a seed always others."""
+    if seed is None:
+        return np.random.default_rng()
     position = int.from_bytes(hashlib.blake2b(board.tobytes(), digest_size=8).digest())
     return np.random.default_rng([seed, position])
 
@@ -286,7 +288,12 @@ class Network:
     """By which its players open and swap, if they do not know the swap."""
 
     def player(
-        self, config: SearchConfig | None, batch: int, *, temperature: float = 0.0, seed: int = 0
+        self,
+        config: SearchConfig | None,
+        batch: int,
+        *,
+        temperature: float = 0.0,
+        seed: int | None = 0,
     ) -> NetworkPlayer:
         """A player that searches by `config`, or plays by the policy alone, up to `batch` games at
         once.
@@ -314,8 +321,8 @@ class RandomPlayer(Player):
     batch.
     """
 
-    def __init__(self, seed: int = 0) -> None:
-        """Draws from `seed`."""
+    def __init__(self, seed: int | None = 0) -> None:
+        """Draws from `seed`, see `drawing`."""
         self._seed = seed
 
     def choose(self, cells: Int8Array, to_move: Int8Array) -> Int16Array:

@@ -19,7 +19,7 @@ from hexlit.hex.board import GameBoard
 from hexlit.hex.distance import potential_after
 from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.frame import frame_map
-from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.geometry import BLACK
 from hexlit.hex.solver import ExactSolver, Solution, UnsolvedError
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.config import SearchConfig
@@ -57,6 +57,7 @@ class Thinker:
     Attributes:
         size: rows of the board, 0 before `prepare`.
         swap: whether White may swap.
+        first_stones: by which it opens and swaps, if the evaluator does not know the swap.
         searches_swap: whether the evaluator knows the swap, so that the search decides on it.
         search: the search and its tree, after `prepare`.
     """
@@ -69,8 +70,8 @@ class Thinker:
     """Rows of a board -> whether the evaluator's policies have the swap action, as those of a
     network trained with the swap rule.
     """
-    first_stones: FirstStones | None = None
-    """By which it opens and swaps, if the evaluator does not know the swap. None: its own."""
+    shared_stones: FirstStones | None = None
+    """The `first_stones` that it shares with others. None: its own."""
     reuse: bool = True
     """Whether a search continues with the tree of the one before; else every move starts with an
     empty tree.
@@ -84,8 +85,8 @@ class Thinker:
         self.searches_swap = False
         self.search: LiveSearch
         self._evaluator: Evaluator
-        if self.first_stones is None:
-            self.first_stones = FirstStones(self.make_evaluator, knows_swap=self.knows_swap)
+        own_stones = FirstStones(self.make_evaluator, knows_swap=self.knows_swap)
+        self.first_stones = self.shared_stones or own_stones
 
     def prepare(self, size: int, *, swap: bool) -> None:
         """Prepare for a new game on a board of `size` rows, so that no move waits for
@@ -111,7 +112,6 @@ class Thinker:
         """
         if not self.swap or self.searches_swap:
             return None
-        assert self.first_stones is not None
         answer = self.first_stones.answer(cells, colour)
         return None if answer is None else Thought(*answer)
 
@@ -269,7 +269,6 @@ def review(
         if earlier is not None:
             after = current.value
             if ply == 1 and board.swap and not thinker.searches_swap:
-                assert thinker.first_stones is not None
                 after = -abs(thinker.first_stones.value(board.size, board.moves[0]))
             yield _costing(earlier, after)
         earlier = current

@@ -50,6 +50,7 @@ def export(settings: ExportConfig) -> None:
     """Write the file, and print its place."""
     from hexlit.nets.onnx_export import inputs_file, write_onnx
     from hexlit.tasks.hex.checkpoint import load_network, write_safetensors
+    from hexlit.tasks.hex.packaged import known_first_stones
     from hexlit.web.network_page import write_page
 
     loaded = load_network(settings.checkpoint)
@@ -71,9 +72,11 @@ def export(settings: ExportConfig) -> None:
         write_safetensors(
             loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype
         )
+    elif settings.format == "onnx":
+        write_onnx(loaded.net, target, size=loaded.size, swap=loaded.swap)
     else:
-        write = write_onnx if settings.format == "onnx" else write_page
-        write(loaded.net, target, size=loaded.size, swap=loaded.swap)
+        known = known_first_stones(settings.checkpoint)
+        write_page(loaded.net, target, size=loaded.size, swap=loaded.swap, first_stones=known)
     print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {USES[settings.format].format(target)}")
 
 

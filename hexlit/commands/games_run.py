@@ -258,7 +258,7 @@ def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview]
         SearchConfig(),
         networks.make_evaluator,
         knows_swap=networks.knows_swap,
-        first_stones=networks.first_stones,
+        shared_stones=networks.first_stones,
     )
     thinker.prepare(board.size, swap=board.swap)
     by = f"{name} with {SIMULATIONS} simulations"

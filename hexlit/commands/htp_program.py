@@ -48,7 +48,7 @@ class HtpConfig(PlaySettings):
     rollouts: int = number(32, "[1, inf)")
     """Random playouts per leaf of `player=rollouts`."""
     seed: int = number(0, "[0, inf)")
-    """Seed of the random playouts."""
+    """Seed of the random playouts, and of the moves that levels draw."""
     search: SearchConfig = field(default_factory=SearchConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
 
@@ -115,7 +115,7 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
             settings.search,
             networks.make_evaluator,
             knows_swap=networks.knows_swap,
-            first_stones=networks.first_stones,
+            shared_stones=networks.first_stones,
             reuse=settings.reuse,
         )
         return Loaded(thinker, networks.board, networks.knows_swap(networks.board))
@@ -132,6 +132,7 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
         )
 
     session = HtpSession(load, settings, settings.search.simulations, settings.board, settings.swap)
+    session.seed = settings.seed
     session.loading.add_done_callback(
         lambda loading: incoming.end() if loading.exception() else None
     )

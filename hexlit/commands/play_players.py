@@ -2,6 +2,7 @@
 
 import io
 import logging
+import secrets
 import sys
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,6 @@ from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
 from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.tasks.hex.packaged import (
-    is_packaged,
     largest_board,
     packaged_by_board,
     packaged_networks,
@@ -32,8 +32,11 @@ from hexlit.web.players import BrowserPlayers, FairLock, Judge, Offer, Roster
 from hexlit.web.session import Shared
 from hexlit.web.thinking import Thinking, Verdicts
 
-TITLES = {"two_distance": "alpha-beta over the two-distance", "random": "any legal move"}
-"""Classic players without networks that are always on offer -> their descriptions."""
+CLASSIC = {
+    "two_distance": ("Two-distance", "alpha-beta over the two-distance"),
+    "random": ("Random", "any legal move"),
+}
+"""Players without networks that are always on offer -> their titles and what they are."""
 
 
 def shared_by_all(settings: PlayConfig) -> Shared:
@@ -45,20 +48,25 @@ def shared_by_all(settings: PlayConfig) -> Shared:
         board = board if settings.board or settings.checkpoint is None else trained_for
         offers.append(offer)
 
+    seed = secrets.randbits(31) if settings.seed is None else settings.seed
+
     def playouts(size: int, swap: bool, batch: int) -> RolloutEvaluator:
-        return RolloutEvaluator(settings.rollouts, settings.seed)
+        return RolloutEvaluator(settings.rollouts, seed)
 
     rollouts = Judge(playouts, False, FirstStones(playouts))
     offers.append(
         Offer(
             "rollouts",
-            f"search with {settings.rollouts} random playouts a leaf",
+            "Playouts",
+            f"a search with {settings.rollouts} random playouts for a position",
             lambda rows: rollouts,
         )
     )
-    offers += [one_game_offer(settings, PlayerSpec(kind), title) for kind, title in TITLES.items()]
-    levels = [spec for spec in level_specs() if spec.source in packaged_networks()]
-    offers += [one_game_offer(settings, spec, f"of {spec.source}") for spec in levels]
+    for kind, (title, about) in CLASSIC.items():
+        offers.append(one_game_offer(settings, PlayerSpec(kind), title, about))
+    for number, spec in enumerate(level_specs(), 1):
+        if spec.source in packaged_networks():
+            offers.append(one_game_offer(settings, spec, f"Level {number}", about_level(spec)))
     offers += [offer_of(settings, parse_player(given)) for given in settings.players]
     # The chosen level comes first.
     offers.sort(key=lambda offer: offer.name != f"level-{settings.level}")
@@ -92,22 +100,25 @@ def network_offer(
 
     None stands for the packaged networks: on each board the one that fits it.
     """
-    networks = networks_by_board(checkpoint, board, settings.accelerator)
-    if checkpoint is not None:
-        title = checkpoint if is_packaged(checkpoint) else f"network of {checkpoint}"
-    else:
-        title = f"network {', '.join(f'{one} to {largest_board(one)} rows' for one in packaged_by_board())} and above"
+    networks = networks_by_board(checkpoint, board, settings.accelerator, warns=False)
+    about = checkpoint or ", ".join(
+        f"{one} up to {largest_board(one)} rows" for one in packaged_by_board()
+    )
 
     def judge(rows: int) -> Judge:
         return Judge(networks.make_evaluator, networks.knows_swap(rows), networks.first_stones)
 
-    return Offer(name, title, judge), networks.board
+    title = "Network" if name == NETWORK else name
+    known = [checkpoint] if checkpoint is not None else packaged_by_board()
+    largest = max((largest_board(one) for one in known if one in packaged_networks()), default=0)
+    offer = Offer(name, title, f"a search with {about}", judge, largest_board=largest)
+    return offer, networks.board
 
 
 def offer_of(settings: PlayConfig, spec: PlayerSpec) -> Offer:
     """A player of the setting `players`; a checkpoint searches, all others only play."""
     if spec.kind != "checkpoint":
-        return one_game_offer(settings, spec, spec.kind)
+        return one_game_offer(settings, spec, spec.label, spec.kind)
     if "simulations" in spec.settings:
         raise UsageError(
             f"players: {spec.label}: the page says how many simulations; leave out simulations="
@@ -116,7 +127,15 @@ def offer_of(settings: PlayConfig, spec: PlayerSpec) -> Offer:
     return replace(offer, search=replace(settings.search, **spec.settings))  # type: ignore[arg-type]
 
 
-def one_game_offer(settings: PlayConfig, spec: PlayerSpec, title: str) -> Offer:
+def about_level(spec: PlayerSpec) -> str:
+    """How a level plays."""
+    if "simulations" in spec.settings:
+        return f"{spec.settings['simulations']} simulations of {spec.source}"
+    chosen = "drawn from" if spec.settings["temperature"] else "likeliest by"
+    return f"moves {chosen} the policy of {spec.source}"
+
+
+def one_game_offer(settings: PlayConfig, spec: PlayerSpec, title: str, about: str) -> Offer:
     """A player of `hexlit match`, for one game."""
 
     def one_game(size: int) -> Player:
@@ -125,6 +144,7 @@ def one_game_offer(settings: PlayConfig, spec: PlayerSpec, title: str) -> Offer:
     return Offer(
         spec.label,
         title,
+        about,
         one_game=one_game,
         foreign=spec.kind == "htp",
         in_parallel=not spec.of_network,

@@ -1,6 +1,7 @@
 """Networks for the players and judges of commands. torch is imported only when one is loaded."""
 
 import logging
+import secrets
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.jit import use_threads
 from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.settings import check_numbers
-from hexlit.tasks.hex.packaged import first_stones, fitting_network, largest_board
+from hexlit.tasks.hex.packaged import fitting_network, known_first_stones, largest_board
 
 if TYPE_CHECKING:
     from hexlit.accelerate.profile import DeviceProfile
@@ -52,7 +53,7 @@ class Evaluators:
         stones = FirstStones(
             lambda rows, swap, batch: self(batch),
             knows_swap=lambda rows: loaded.swap,
-            shipped=partial(first_stones, name),
+            shipped=known_first_stones(name).get,
         )
         self.network = Network(self, size, loaded.swap, stones)
         self._built: dict[int, NetworkEvaluator] = {}
@@ -82,7 +83,7 @@ class NetworksByBoard(NamedTuple):
 
 
 def networks_by_board(
-    checkpoint: str | None, board: int, accelerator: AcceleratorConfig
+    checkpoint: str | None, board: int, accelerator: AcceleratorConfig, *, warns: bool = True
 ) -> NetworksByBoard:
     """The network of `checkpoint` for every board; None is the packaged network that fits each,
     `board` rows first.
@@ -100,7 +101,7 @@ def networks_by_board(
     def network_for(rows: int) -> "LoadedNetwork":
         name = checkpoint or fitting_network(rows)
         assert name is not None, "the caller has looked"
-        if checkpoint is None and rows > largest_board(name):
+        if warns and checkpoint is None and rows > largest_board(name):
             log.warning(
                 "%s plays on %d rows; it is meant for boards of up to %d",
                 name,
@@ -118,7 +119,9 @@ def networks_by_board(
     stones = FirstStones(
         make,
         knows_swap=lambda rows: network_for(rows).swap,
-        shipped=lambda rows: first_stones(checkpoint or fitting_network(rows) or "", rows),
+        shipped=lambda rows: known_first_stones(checkpoint or fitting_network(rows) or "").get(
+            rows
+        ),
     )
     return NetworksByBoard(make, size, lambda rows: network_for(rows).swap, stones)
 
@@ -147,7 +150,8 @@ class PlayerFactory:
 
         Args:
             specs: the players.
-            settings: of the command: `search`, `accelerator` and `seed`.
+            settings: of the command: `search`, `accelerator` and `seed`; without a seed, players draw
+                others each time.
             board: rows of the board.
 
         Raises:
@@ -174,7 +178,7 @@ class PlayerFactory:
         """The player that `spec` describes; settings out of range are refused here."""
         # Derived from the name: two players of a kind draw differently, and their order does not
         # matter.
-        seed = zlib.crc32(f"{self._seed} {spec.label}".encode())
+        seed = None if self._seed is None else zlib.crc32(f"{self._seed} {spec.label}".encode())
         if spec.kind == "htp":
             return _engine(spec)
         try:
@@ -182,7 +186,7 @@ class PlayerFactory:
         except UsageError as error:
             raise UsageError(f"players: {spec.label}: {error}") from None
 
-    def _built_in(self, spec: PlayerSpec, settings: dict[str, Any], seed: int) -> Contestant:
+    def _built_in(self, spec: PlayerSpec, settings: dict[str, Any], seed: int | None) -> Contestant:
         from hexlit.arena.baselines import SolverPlayer, TwoDistancePlayer
 
         if spec.kind == "checkpoint":
@@ -194,20 +198,22 @@ class PlayerFactory:
             return Contestant(
                 spec.label, cache(partial(network.player, None, **settings, seed=seed))
             )
+        if spec.kind == "random":
+            player: Player = RandomPlayer(seed)
+            return Contestant(spec.label, lambda games: player)
+        number = secrets.randbits(31) if seed is None else seed
         if spec.kind == "rollouts":
             playouts = settings.pop("playouts", PLAYOUTS)
             check_numbers("[1, inf)", playouts=playouts)
-            evaluator = RolloutEvaluator(playouts, seed)
+            evaluator = RolloutEvaluator(playouts, number)
             stones = FirstStones(lambda size, swap, batch: evaluator)
             rollouts = Network(lambda rows: evaluator, self.size, False, stones)
             search = replace(self._search, **settings)
             return Contestant(spec.label, cache(partial(rollouts.player, search)))
         if spec.kind == "solver":
-            player: Player = SolverPlayer(self.size, **settings, seed=seed)
-        elif spec.kind == "two_distance":
-            player = TwoDistancePlayer(**settings, seed=seed)
+            player = SolverPlayer(self.size, **settings, seed=number)
         else:
-            player = RandomPlayer(seed)
+            player = TwoDistancePlayer(**settings, seed=number)
         return Contestant(spec.label, lambda games: player)
 
 

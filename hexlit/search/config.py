@@ -23,7 +23,7 @@ class GumbelConfig(Settings, section="search.gumbel"):
 
     considered: int = number(16, "[1, inf)")
     """Most root moves that enter sequential halving."""
-    value_scale: float = number(0.1, "(0, inf)")
+    value_scale: float = number(0.2, "(0, inf)")
     """c_scale of the paper: weight of the completed Q values against the logits."""
     visit_offset: float = number(50.0, "[0, inf)")
     """c_visit of the paper: visits added to those of the most visited move in that weight."""

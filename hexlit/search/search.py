@@ -248,7 +248,9 @@ class TreeSearch(Guarded):
 
         least = max(1, _EQUAL_VISITS * root.children[0].visits)
         equal = [
-            move for move in root.children if move.visits >= least and move.value >= value - _EQUAL
+            move
+            for move in root.children
+            if move.action == action or (move.visits >= least and move.value >= value - _EQUAL)
         ]
         best = min((move for move in equal if move.action < cells.size), key=order)
         return best.action, best.value

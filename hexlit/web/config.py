@@ -90,6 +90,6 @@ class PlayConfig(WebSettings):
     """Name of the other player. Null: the first on offer."""
     rollouts: int = number(32, "[1, inf)")
     """Random playouts per leaf of the player `rollouts`."""
-    seed: int = number(0, "[0, inf)")
-    """Seed of the players with random draws."""
+    seed: int | None = number(None, "[0, inf)")
+    """Seed of the players with random draws. Null: another one for each of their moves."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)

@@ -4,19 +4,19 @@ The page keeps the game with its variations; the server keeps no game. Each requ
 position, so browsers cannot mix, and a page that lost its connection asks again.
 
 A request has a number `id` and a field `do`. Its answers repeat the `id` and have a `type`; the
-last one has `"final": true`. Only `study` and `review` have answers before the last one. The answer
+last one has `"final": true`. Only `study`, `openings` and `review` have answers before the last one. The answer
 to an impossible request is `{"type": "error", "text": ...}`, to a stopped one `{"type":
 "stopped"}`.
 
 | do | also takes | answers |
 |---|---|---|
-| hello | | `hello`: version, players (name, title, studies), board, simulations, solver_board |
+| hello | | `hello`: version, players (name, title, about, largest_board, studies), board, simulations, solver_board |
 | position | position | `position`: cells, to_move, winner, chain, may_swap |
 | ready | position, player | `ready`: the player is loaded and compiled for such a board |
 | move | position, player, simulations, seconds | `move`: move (or resign), value, found, and `position` after it |
 | study | position, player, simulations | `study` again and again: visits, value, candidates, expected |
 | look | position, player | `look`: value, policy of each cell and of the swap, without search |
-| openings | position, player | `openings`: value of each first stone for Black, without search |
+| openings | position, player | `openings` again and again: searched value of each first stone for Black |
 | solve | position | `solve`: winner, winning, must_play, links, nodes, seconds |
 | review | position, player, simulations | `review` for each position of the game: ply, value, best, expected, cost |
 | read | text | `game`: size, swap, moves, nodes, unread, black, white, format; of any format of `hexlit games import` |

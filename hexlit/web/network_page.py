@@ -7,7 +7,9 @@ anything.
 """
 
 import base64
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -38,7 +40,14 @@ USUAL_LEVEL = 7
 """Index of the level that plays first."""
 
 
-def write_page(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
+def write_page(
+    net: HexNet,
+    path: Path,
+    *,
+    size: int,
+    swap: bool,
+    first_stones: Mapping[int, Sequence[float]] = MappingProxyType({}),
+) -> None:
     """Write the page of a network to `path`.
 
     Args:
@@ -46,6 +55,8 @@ def write_page(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
         path: the file; its folder must exist.
         size: rows of the first board.
         swap: whether the network was trained with the swap rule.
+        first_stones: rows of a board -> the values for Black of all first stones, as far as they
+            need no search.
 
     Raises:
         UsageError: the network has blocks of another package, or weights beyond float16.
@@ -58,6 +69,9 @@ def write_page(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
         "board": min(max(size, SIZES[0]), SIZES[1]),
         "sizes": SIZES,
         "swap": swap,
+        "first_stones": {
+            rows: [round(100 * value) for value in values] for rows, values in first_stones.items()
+        },
         "levels": LEVELS,
         "level": USUAL_LEVEL,
     }

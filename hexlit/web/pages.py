@@ -139,7 +139,7 @@ PAGE = Path(str(files("hexlit.web"))) / "page"
 FIRST = "main.mjs"
 """The module that the page loads; all others are imported."""
 _IMPORT = re.compile(r'^import \{[^{}]*\} from "(\.\.?/(?:\w+/)?\w+\.mjs)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let) )", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async function|function\*?|class|const|let) )", re.MULTILINE)
 _LOADS = re.compile(r'  <(?:link rel="modulepreload"|script type="module" src=)[^\n]*\n')
 """The lines of the page that load its modules."""
 

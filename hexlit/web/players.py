@@ -39,7 +39,9 @@ class Offer:
 
     name: str
     title: str
-    """Description for people, in a few words."""
+    """Its name for people, in two words."""
+    about: str = ""
+    """What it is, in a sentence."""
     judge: Callable[[int], Judge] | None = None
     """Rows of the board -> the player's judge; called once per board. Only players with a judge can
     study.
@@ -52,6 +54,8 @@ class Offer:
     """Whether it moves without the lock. Its kernels need no thread of others, and release the
     GIL.
     """
+    largest_board: int = 0
+    """Rows of the largest board that it is meant for; 0 is not known."""
     search: SearchConfig | None = None
     """Search of a player with a judge; None: the common settings."""
 
@@ -130,7 +134,7 @@ class BrowserPlayers:
             offer.search or self._roster.search,
             judge.make_evaluator,
             knows_swap=lambda rows: judge.knows_swap,
-            first_stones=judge.first_stones,
+            shared_stones=judge.first_stones,
             tree_bytes=self._tree_bytes,
         )
 

@@ -106,7 +106,13 @@ class BrowserSession:
     def _hello(self) -> Answer:
         offers = self._shared.roster.offers.values()
         players = [
-            {"name": one.name, "title": one.title, "studies": one.judge is not None}
+            {
+                "name": one.name,
+                "title": one.title,
+                "about": one.about,
+                "largest_board": one.largest_board,
+                "studies": one.judge is not None,
+            }
             for one in offers
         ]
         settings = self._shared.settings

@@ -72,7 +72,7 @@ class Thinking:
             case "look":
                 yield self._look(request.player, board)
             case "openings":
-                yield self._openings(request.player, board, until)
+                yield from self._openings(request.player, board, until)
         if isinstance(request, messages.Move):
             yield self._move(request, board, until, stopped)
         elif isinstance(request, messages.Series):
@@ -151,8 +151,7 @@ class Thinking:
         """
         check_undecided(board)
         thinker = self._thinker(request.player, board)
-        settled = thinker.settled(board.cells, board.to_move)
-        if settled is not None and not board.moves:
+        if not board.moves and thinker.settled(board.cells, board.to_move) is not None:
             yield _fair_openings(thinker, board.size)
             return
         most = min(
@@ -168,7 +167,8 @@ class Thinking:
             final = left <= 0 or thinker.search.full
             report = {"value": thought.value} | _found(thinker, board.size)
             if board.may_swap and not thinker.searches_swap:
-                report = _with_swap(report, settled)
+                worth = thinker.first_stones.value(board.size, board.moves[0])
+                report = _with_swap(report, worth)
             yield {"type": "study", "full": thinker.search.full, "final": final} | report
             if final:
                 return
@@ -184,12 +184,15 @@ class Thinking:
         }
         return {"type": "look", "value": value, "policy": shares, "final": True}
 
-    def _openings(self, name: str, board: GameBoard, until: Until) -> Answer:
-        values, doubt = opening_values(
-            self._thinker(name, GameBoard(board.size)), board.size, until
-        )
-        named = {format_cell(cell, board.size): value for cell, value in values.items()}
-        return {"type": "openings", "values": named, "doubt": doubt, "final": True}
+    def _openings(self, name: str, board: GameBoard, until: Until) -> Iterator[Answer]:
+        """The values of all first stones; those that have to be searched come one after another."""
+        thinker = self._thinker(name, GameBoard(board.size))
+        for values in thinker.first_stones.all_values(board.size):
+            final = len(values) == board.size**2
+            named = {format_cell(cell, board.size): value for cell, value in values.items()}
+            yield {"type": "openings", "values": named, "final": final}
+            if final or until():
+                return
 
     def _review(self, request: messages.Series, board: GameBoard, until: Until) -> Iterator[Answer]:
         """Every position of the game, see `hexlit.arena.thinker`."""
@@ -202,33 +205,31 @@ class Thinking:
             )
 
 
-def _fair_openings(thinker: Thinker, size: int, until: Until) -> Answer:
+def _fair_openings(thinker: Thinker, size: int) -> Answer:
     """The study of the empty board under the swap rule: the fairer a first stone, the better, as it
     may be swapped.
     """
-    values, _ = opening_values(thinker, size, until)
+    values = thinker.first_stones.found(size)
     policy, _ = thinker.look(GameBoard(size).cells, BLACK)
-    fair = sorted(values, key=lambda cell: abs(values[cell]))
-    shown = [(cell, 1, -abs(values[cell]), float(policy[cell])) for cell in fair[:MOST_SHOWN]]
-    candidates = [candidate_entry(*one, [one[0]], size) for one in shown]
-    result = {"value": -abs(values[fair[0]]), "visits": len(values), "candidates": candidates}
-    return (
-        {"type": "study", "full": False, "final": True}
-        | result
-        | {"expected": candidates[0]["line"]}
-    )
+    fair = sorted(values, key=lambda cell: (abs(values[cell]), cell))
+    candidates = [
+        candidate_entry(cell, 0, -abs(values[cell]), float(policy[cell]), [cell], size)
+        for cell in fair[:MOST_SHOWN]
+    ]
+    best = candidates[0]
+    result = {"value": best["value"], "visits": 0, "candidates": candidates}
+    return {"type": "study", "full": False, "final": True} | result | {"expected": best["line"]}
 
 
-def _with_swap(report: Answer) -> Answer:
-    """The report with the swap among the candidates: it turns the sign of the value of all other
-    moves.
+def _with_swap(report: Answer, worth: float) -> Answer:
+    """The report with the swap among the candidates, at its searched `worth` for the mover; it is
+    the best where the first stone wins.
     """
-    value, candidates = report["value"], report["candidates"]
-    visits = max((one["visits"] for one in candidates), default=0)
-    swap = {"move": SWAP, "visits": visits, "value": -value, "prior": 0.0, "line": [SWAP]}
-    if value >= 0:
+    swap = {"move": SWAP, "visits": 0, "value": worth, "prior": 0.0, "line": [SWAP]}
+    candidates = report["candidates"]
+    if worth <= 0:
         return report | {"candidates": [*candidates, swap]}
-    return report | {"value": -value, "candidates": [swap, *candidates], "expected": [SWAP]}
+    return report | {"value": worth, "candidates": [swap, *candidates], "expected": [SWAP]}
 
 
 def played(board: GameBoard, move: int) -> Answer:

@@ -57,18 +57,18 @@ def test_only_white_after_blacks_one_stone_is_where_the_search_sees_a_swap(
 
 @pytest.mark.parametrize("knows_swap", [False, True])
 def test_the_swap_is_a_matter_of_the_game_not_of_the_evaluator(knows_swap: bool) -> None:
-    thinker = Thinker(SearchConfig(simulations=64), rollouts(1), knows_swap=knows_swap)
+    thinker = Thinker(SearchConfig(simulations=64), rollouts(1), knows_swap=lambda size: knows_swap)
     position = empty_position(3).place(1, 4)
     for swap in (True, False, True):
         thinker.prepare(3, swap=swap)
         assert (thinker.choose(position.cells, -1, simulations=64).action == 9) is swap
         policy, _ = thinker.look(position.cells, -1)
-        assert len(policy) == 9 + (swap or knows_swap)
-        assert (policy[9:].sum() > 0) == swap
+        assert len(policy) == 9 + knows_swap
+        assert (policy[9:].sum() > 0) == (swap and knows_swap)
 
 
 CONFIG = SearchConfig(simulations=24, gumbel=GumbelConfig(value_scale=0.2))
-"""As the command line below says, and `conf/search/gumbel.yaml`."""
+"""As the command line below says."""
 
 OPENINGS = ["", "a1 c3", "b2 d4", "e1"]
 
@@ -84,7 +84,9 @@ class LivePlayer(Player):
         knows_swap: bool = False,
         reuse: bool = True,
     ) -> None:
-        self.thinker = Thinker(config, make_evaluator, knows_swap=knows_swap, reuse=reuse)
+        self.thinker = Thinker(
+            config, make_evaluator, knows_swap=lambda size: knows_swap, reuse=reuse
+        )
 
     def begin(self, size: int, *, swap: bool = False) -> None:
         self.thinker.prepare(size, swap=swap)

@@ -41,7 +41,7 @@ def expected(name: str, size: int) -> Any:
 
 
 def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCaptureFixture) -> None:
-    make_evaluator, _, knows_swap = networks_by_board(None, 5, EAGER)
+    networks = networks_by_board(None, 5, EAGER)
     for size, name in (
         (5, "hexlit:small"),
         (9, "hexlit:large"),
@@ -49,9 +49,9 @@ def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCapt
         (6, "hexlit:small"),
     ):
         with caplog.at_level(logging.WARNING, "hexlit.commands"):
-            evaluator = make_evaluator(size, False, 1)
+            evaluator = networks.make_evaluator(size, False, 1)
         np.testing.assert_allclose(values_of(evaluator, size), expected(name, size), atol=1e-5)
-        assert knows_swap(size) == (name == "hexlit:large")
+        assert networks.knows_swap(size) == (name == "hexlit:large")
     said = [
         record.getMessage()
         for record in caplog.records
@@ -76,7 +76,9 @@ def test_play_without_a_checkpoint_offers_them_and_changes_with_the_board() -> N
         first = page.ask("hello")["players"][0]
         assert first == {
             "name": "network",
-            "title": "network hexlit:small to 7 rows, hexlit:large to 13 rows and above",
+            "title": "Network",
+            "about": "a search with hexlit:small up to 7 rows, hexlit:large up to 13 rows",
+            "largest_board": 13,
             "studies": True,
         }
         for size, name in ((3, "hexlit:small"), (8, "hexlit:large"), (4, "hexlit:small")):
@@ -84,17 +86,16 @@ def test_play_without_a_checkpoint_offers_them_and_changes_with_the_board() -> N
             assert own == pytest.approx(Search(name).look(hexlit.Board(size)).value, abs=1e-2)
     with opened(client(packaged=True, checkpoint="hexlit:large", board=None, **cpu)) as page:
         assert page.ask("hello")["board"] == 8
-        assert page.ask("hello")["players"][0]["title"] == "hexlit:large"
+        assert page.ask("hello")["players"][0]["about"] == "a search with hexlit:large"
 
 
 def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> None:
-    make, size, knows_swap = judge(HtpConfig(accelerator=EAGER))
-    assert (size, knows_swap) == (11, True)
-    make, size, knows_swap = judge(HtpConfig(accelerator=EAGER, board=5))
-    assert (size, knows_swap) == (5, False)
-    np.testing.assert_allclose(
-        values_of(make(9, False, 1), 9), expected("hexlit:large", 9), atol=1e-5
-    )
+    networks = judge(HtpConfig(accelerator=EAGER))
+    assert (networks.board, networks.knows_swap(11)) == (11, True)
+    networks = judge(HtpConfig(accelerator=EAGER, board=5))
+    assert (networks.board, networks.knows_swap(5)) == (5, False)
+    evaluator = networks.make_evaluator(9, False, 1)
+    np.testing.assert_allclose(values_of(evaluator, 9), expected("hexlit:large", 9), atol=1e-5)
 
 
 def test_python_and_export_take_the_names(

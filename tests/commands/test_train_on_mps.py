@@ -19,7 +19,9 @@ TINY = (
 )
 
 
-@pytest.mark.parametrize("precision", ["16-mixed", pytest.param("bf16-mixed", marks=pytest.mark.slow), "32-true"])
+@pytest.mark.parametrize(
+    "precision", ["16-mixed", pytest.param("bf16-mixed", marks=pytest.mark.slow), "32-true"]
+)
 def test_a_run_on_mps_trains_to_its_end(
     precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from hexlit.hex.notation import format_cell, format_moves, parse_moves
-from hexlit.search.config import ALGORITHMS, SearchConfig
+from hexlit.search.config import ALGORITHMS, GumbelConfig, SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
@@ -44,7 +44,11 @@ def found(algorithm: str, case: tuple[int, bool, str, int, float]) -> dict[str, 
     size, swap, moves, simulations, noise = case
     game = Game(size, swap=swap, moves=parse_moves(moves, size))
     result = search_games(
-        [game], SearchConfig(algorithm, simulations), KeyedEvaluator(), noise=noise, seed=1
+        [game],
+        SearchConfig(algorithm, simulations, gumbel=GumbelConfig(value_scale=0.1)),
+        KeyedEvaluator(),
+        noise=noise,
+        seed=1,
     )
     return {
         "size": size,
@@ -97,7 +101,8 @@ def test_three_simulations_done_by_hand(algorithm: str, odds: float) -> None:
     [0, 1], is (50 + 2)·0.1 = 5.2, so a2's weight is e^5.2 against b1's e^2.6: shares 1/(1 + e^-2.6)
     and 1/(1 + e^2.6).
     """
-    result = search_games([BY_HAND], SearchConfig(algorithm, 3), UniformEvaluator())
+    config = SearchConfig(algorithm, 3, gumbel=GumbelConfig(value_scale=0.1))
+    result = search_games([BY_HAND], config, UniformEvaluator())
     assert result.visits[0].tolist() == [0, 1, 2, 0]
     assert result.policy[0] == pytest.approx([0, 1 / (1 + odds), odds / (1 + odds), 0])
     assert result.action[0] == A2

@@ -100,7 +100,13 @@ def test_a_whole_game_from_a_file_without_a_server(browser: Any, file: Path) -> 
     tab = Tab(browser, file.as_uri()).open("#5,swap")
     tab.choose("#player-white", "my level")
     tab.do("resign")
+    assert tab.text("#status") == "White (Level 3) wins: Black resigned", "no game was played"
+    tab.do("undo")
+    tab.play("c3")
+    tab.until(lambda: tab.moves == ["c3", "swap-pieces"])
+    tab.do("resign")
     assert tab.text("#status") == "You lost against level 3. Your level is 2 now."
+    tab.do("undo")
     tab.do("undo")
     tab.choose("#player-white", tab.programs[1])
     tab.click("#study")

@@ -147,17 +147,12 @@ def test_an_opinion_and_a_map_of_openings(page: Page) -> None:
     assert sum(look["policy"].values()) == pytest.approx(1, abs=1e-5)
     assert "b2" not in look["policy"]
     assert -1 <= look["value"] <= 1
-    answer = page.ask("openings", position=game(), player="rollouts")
-    values = answer["values"]
+    *first, last = page.receive(page.send("openings", position=game(), player="rollouts"))
+    judged = [len(answer["values"]) for answer in first]
+    assert judged == sorted(judged)
+    values = last["values"]
     assert len(values) == 9
-    assert set(values.values()) <= {
-        -1.0,
-        0.0,
-        1.0,
-    }  # of one playout each, and of the cell that is equal by rotation
-    assert values["a1"] == values["c3"]
-    assert values["b1"] == values["b3"]
-    assert 0 <= answer["doubt"] <= 1
+    assert values["a1"] == values["c3"] < 0 < values["b2"]
 
 
 @pytest.mark.parametrize("moves", ["", "a1", "b2 a1", "a1 b2 c1"])
@@ -340,5 +335,4 @@ def test_a_study_under_the_swap_rule_counts_the_swap(page: Page) -> None:
     opening = page.ask("study", position=game(swap=True), player="rollouts", simulations=50)
     assert opening["expected"] != ["b2"]
     values = {one["move"]: one["value"] for one in opening["candidates"]}
-    assert values["b2"] == min(values.values())
     assert opening["value"] == max(values.values())

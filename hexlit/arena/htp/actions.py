@@ -331,14 +331,25 @@ def analyze(session: HtpSession, colour: str) -> str:
 def report(session: HtpSession) -> str:
     """A block of the live analysis with its blank line: the moves, the most visited first, as
     KataGo writes them.
+
+    The swap of a network that does not know it has no visits; it is the first where it is best.
     """
+    search = session.thinker.search
+    rows = [
+        (one.action, one.visits, one.value, one.prior, search.principal_variation(one.action))
+        for one in search.candidates()
+    ]
+    position = session.position
+    if session.swap and may_swap(position.cells, -BLACK) and not session.thinker.searches_swap:
+        worth = session.thinker.first_stones.value(session.size, int(position.cells.argmax()))
+        swap = (session.size**2, 0, worth, 0.0, [session.size**2])
+        rows.insert(0 if worth > 0 else len(rows), swap)
     infos = []
-    for order, candidate in enumerate(session.thinker.search.candidates()):
-        moves = session.thinker.search.principal_variation() if order == 0 else [candidate.action]
+    for order, (action, visits, value, prior, line) in enumerate(rows):
         infos.append(
-            f"info move {format_cell(candidate.action, session.size)} visits {candidate.visits} "
-            f"winrate {(1 + candidate.value) / 2:.4f} scoreLead {candidate.value:.4f} order {order} "
-            f"prior {candidate.prior:.4f} pv {format_moves(moves, session.size)}"
+            f"info move {format_cell(action, session.size)} visits {visits} "
+            f"winrate {(1 + value) / 2:.4f} scoreLead {value:.4f} order {order} "
+            f"prior {prior:.4f} pv {format_moves(line, session.size)}"
         )
     return "\n".join(["gogui-gfx:", "kata", " ".join(infos), "\n"])
 

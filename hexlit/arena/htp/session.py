@@ -117,6 +117,8 @@ class HtpSession:
     """Writes text before the answer."""
     level: int = 0
     """Level of `LEVELS` to play at, from 1; 0: at full strength."""
+    seed: int = 0
+    """Seed of the moves that levels draw."""
 
     def __post_init__(self) -> None:
         self._solver: ExactSolver | None = None
@@ -225,7 +227,7 @@ class HtpSession:
         position = self.position
         policy, value = self.thinker.look(position.cells, colour)
         moves = drawn_actions(
-            position.cells[None], policy[None, : position.size**2], temperature, seed=0
+            position.cells[None], policy[None, : position.size**2], temperature, self.seed
         )
         return Thought(int(moves[0]), value)
 

@@ -93,11 +93,9 @@ def largest_board(name: str) -> int:
 
 
 @cache
-def first_stones(name: str, size: int) -> list[float] | None:
-    """The searched values for Black of all first stones, row by row, as the network `name` found
-    them; None where none come along.
+def known_first_stones(name: str) -> dict[int, list[float]]:
+    """The searched values for Black of all first stones, as the network `name` found them: rows of
+    a board -> the values, row by row. Empty for a network that does not come along.
     """
     boards = json.loads(FIRST_STONES.read_text(encoding="utf-8")).get(name, {})
-    if str(size) not in boards:
-        return None
-    return [value / 100 for value in boards[str(size)]]
+    return {int(rows): [value / 100 for value in values] for rows, values in boards.items()}

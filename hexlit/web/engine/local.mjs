@@ -53,10 +53,12 @@ export class LocalConnection {
   hello() {
     const { levels, level, board, about, version } = this.exported;
     const last = levels.length - 1; // one adviser is enough
-    const players = levels.map(({ name }, number) => ({
+    const players = levels.map(({ name, simulations, temperature }, number) => ({
       name,
-      title: `Network, ${name.replace("-", " ")}`,
-      short: name.replace("-", " "), // in a narrow choice
+      title: `Level ${number + 1}`,
+      about: simulations
+        ? `${simulations} simulations of the network`
+        : `moves ${temperature ? "drawn from" : "likeliest by"} the policy of the network`,
       studies: number === last,
     }));
     const simulations = Math.max(HINT, levels[level].simulations);

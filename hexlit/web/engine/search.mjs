@@ -10,7 +10,7 @@ import { connects, place, planesOf } from "./board.mjs";
 import { FAR, potential } from "./distance.mjs";
 
 const CONSIDERED = 16; // root moves that enter sequential halving
-const VALUE_SCALE = 0.1; // c_scale of the paper
+const VALUE_SCALE = 0.2; // c_scale of the paper
 const VISIT_OFFSET = 50; // c_visit of the paper
 const SMALLEST_PRIOR = 1e-6;
 const MOST_NODES = 60000; // about 50 MB on 11x11
@@ -301,7 +301,10 @@ export class Search {
     };
     const least = Math.max(1, EQUAL_VISITS * most);
     const equal = this.root.children
-      .filter((child) => child.visits >= least && childValue(child) >= decided - EQUAL && child.action < cells.length)
+      .filter(
+        (child) => child === chosen || (child.visits >= least && childValue(child) >= decided - EQUAL),
+      )
+      .filter((child) => child.action < cells.length)
       .map((child) => ({
         move: moveOf(child),
         value: childValue(child),
@@ -328,4 +331,18 @@ export class Search {
         return { move: line[0], visits: child.visits, value: childValue(child), prior: child.prior, line };
       });
   }
+}
+
+/** Search by a plan; returns the move and its value. Without simulations it is the network's own choice. */
+export function* searched(search, simulations, temperature) {
+  search.begin(simulations, temperature);
+  if (!simulations) {
+    const best = search.scores.reduce((most, score, action) => (score > search.scores[most] ? action : most), 0);
+    return { move: search.framed(best, search.toMove), value: search.root.value };
+  }
+  while (!search.planned) {
+    search.simulate();
+    yield undefined;
+  }
+  return search.result();
 }

@@ -95,10 +95,10 @@ export class Analyst {
       return { name: `move ${engine} ${simulations} ${key}`, message, hear: (answer) => this.page.moved(answer) };
     }
     if (!player) return null;
-    if (tab === "openings" && this.openings?.size !== game.size) {
+    if (tab === "openings" && !(this.openings?.size === game.size && this.openings.final)) {
       const message = { do: "openings", position: { ...game, moves: [] }, player };
-      const hear = ({ values, doubt }) => {
-        this.openings = { size: game.size, values, doubt };
+      const hear = ({ values, final }) => {
+        this.openings = { size: game.size, values, final };
       };
       return { name: `openings ${player} ${game.size}`, message, hear };
     }

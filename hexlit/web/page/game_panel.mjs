@@ -3,7 +3,7 @@
 import { formatClock } from "./clocks.mjs";
 import { button, make, part } from "./elements.mjs";
 import { HUMAN, RESIGNED } from "./game.mjs";
-import { MY_LEVEL } from "./my_level.mjs";
+import { MY_LEVEL, isLevel, playerOf } from "./my_level.mjs";
 import { BLACK, WHITE } from "./rules.mjs";
 import { inMainLine, nextOf } from "./variations.mjs";
 import { capital, chance, moveText, percent, short, statusText } from "./words.mjs";
@@ -71,15 +71,34 @@ export function showClocks(page) {
 
 export function fillPlayers(page) {
   const offered = page.hello.players;
+  const option = ({ name, title }) => make("option", { value: name }, page.titleOf(name) || title);
+  const levels = offered.filter(({ name }) => isLevel(name)).map(option);
+  const programs = offered.filter(({ name }) => !isLevel(name)).map(option);
+  if (levels.length) levels.unshift(make("option", { value: MY_LEVEL }, `My level (${page.settings.level})`));
+  const group = (label, options) => (options.length ? [make("optgroup", { label }, ...options)] : []);
   const options = () => [
     make("option", { value: HUMAN }, "Human"),
-    ...(page.levels ? [make("option", { value: MY_LEVEL }, `my level (${page.settings.level})`)] : []),
-    ...offered.map(({ name, title, short: words }) => make("option", { value: name }, words || title || name)),
+    ...group("Levels", levels.map((one) => one.cloneNode(true))),
+    ...group("Programs", programs.map((one) => one.cloneNode(true))),
   ];
   for (const id of ["player-black", "player-white", "new-black", "new-white"]) part(id).replaceChildren(...options());
   const chosen = page.adviser;
   const advisers = offered.filter(({ studies }) => studies);
+  showPlayers(page);
   part("adviser").replaceChildren(...advisers.map(({ name, title }) => make("option", { value: name }, title || name)));
   if (!advisers.length) part("adviser").append(make("option", { value: "" }, "none"));
   if (advisers.some(({ name }) => name === chosen)) part("adviser").value = chosen;
+}
+
+/** What the programs that play are, below their names. */
+export function showPlayers(page) {
+  const names = Object.values(page.players).filter((name) => name !== HUMAN);
+  const playing = names.map((name) => playerOf(name, page.settings.level));
+  const told = page.hello.players
+    .filter(({ name }) => playing.includes(name))
+    .map(({ name, about, largest_board: largest }) => {
+      const warning = largest && page.tree.size > largest ? `; trained on boards of up to ${largest} rows` : "";
+      return `${page.titleOf(name)}: ${about}${warning}.`;
+    });
+  part("players-told").textContent = told.join(" ");
 }

@@ -3,6 +3,7 @@
 import { actionsOf, startNew } from "./actions.mjs";
 import { make, part } from "./elements.mjs";
 import { listenToDrops, readFile, writeGame } from "./files.mjs";
+import { fillPlayers } from "./game_panel.mjs";
 import { keysOf, press } from "./keyboard.mjs";
 import { listenToFingers } from "./recorded.mjs";
 import { BLACK, LARGEST, SMALLEST, WHITE } from "./rules.mjs";
@@ -42,6 +43,7 @@ export function listen(page) {
   part("simulations").addEventListener("change", (event) => {
     event.target.dataset.chosen = "yes";
     event.target.value = page.simulations;
+    if (page.hello) fillPlayers(page);
     page.refresh();
   });
   part("new-clock").addEventListener("change", (event) => {

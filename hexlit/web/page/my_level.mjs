@@ -6,8 +6,11 @@ import { BLACK, WHITE, other } from "./rules.mjs";
 export const MY_LEVEL = "my level";
 export const FIRST_LEVEL = 3; // before the first game
 
-/** How many of the players on offer are levels, `level-1` and so on. */
-export const levelsAmong = (offered) => offered.filter(({ name }) => /^level-\d+$/.test(name)).length;
+/** Whether the player of this name is a level, `level-1` and so on. */
+export const isLevel = (name) => /^level-\d+$/.test(name);
+
+/** How many of the players on offer are levels. */
+export const levelsAmong = (offered) => offered.filter(({ name }) => isLevel(name)).length;
 
 /** The player for a name: that of the present level for `MY_LEVEL`. */
 export const playerOf = (name, level) => (name === MY_LEVEL ? `level-${level}` : name);
@@ -24,7 +27,8 @@ export const levelAfter = (level, won, levels) => Math.min(levels, Math.max(1, l
 /** The game is over: the level of the person who played against it moves, once in a game; returns whether it did. */
 export function rate(page) {
   const won = wonAgainstLevel(page.players, page.position.winner || page.node.end.winner);
-  if (won === null || page.tree.rated) return false;
+  const person = page.players.black === HUMAN ? 1 : 2; // plies to the first move of the person
+  if (won === null || page.tree.rated || page.game.moves.length < person) return false;
   page.tree.rated = true;
   const { level } = page.settings;
   page.change({ level: levelAfter(level, won, page.levels) });

@@ -8,10 +8,10 @@ import { newClocks, thinkingSeconds } from "./clocks.mjs";
 import { NoConnection } from "./connection.mjs";
 import { part } from "./elements.mjs";
 import { Game, HUMAN, RESIGNED } from "./game.mjs";
-import { fillPlayers, showClocks, showControls, showStatus } from "./game_panel.mjs";
+import { fillPlayers, showClocks, showControls, showPlayers, showStatus } from "./game_panel.mjs";
 import { GraphView } from "./graph_view.mjs";
 import { listen } from "./listening.mjs";
-import { FIRST_LEVEL, levelsAmong, playerOf, rate } from "./my_level.mjs";
+import { FIRST_LEVEL, isLevel, levelsAmong, playerOf, rate } from "./my_level.mjs";
 import { openRecorded } from "./recorded.mjs";
 import { showReview } from "./review_panel.mjs";
 import { BLACK, WHITE, cellName, other } from "./rules.mjs";
@@ -311,6 +311,7 @@ export class Page extends Game {
     showStatus(this);
     showControls(this);
     showClocks(this);
+    if (this.hello) showPlayers(this);
     showStudy(this);
     showPolicy(this);
     showOpenings(this);
@@ -324,7 +325,9 @@ export class Page extends Game {
   titleOf(name) {
     if (name === HUMAN) return "";
     const player = playerOf(name, this.settings.level);
-    return this.hello?.players.find((one) => one.name === player)?.title || player;
+    const offer = this.hello?.players.find((one) => one.name === player);
+    const searches = offer?.studies && !isLevel(player);
+    return searches ? `${offer.title} (${this.simulations})` : offer?.title || player;
   }
 
   /** A word in the place of the status, until the position changes; "" takes it away. */

@@ -96,16 +96,17 @@ export function showPolicy(page) {
 
 export function showOpenings(page) {
   const { openings } = page.analyst;
-  const there = openings?.size === page.game.size;
-  const empty = page.game.moves.length === 0;
-  let told = there ? "" : "Looking at each cell …";
-  if (there && empty) {
+  const { size, moves } = page.game;
+  const there = openings?.size === size;
+  let told = "Searching each first stone …";
+  if (there && !openings.final) {
+    told = `${Object.keys(openings.values).length} of ${size * size} first stones are searched.`;
+  } else if (there && !moves.length) {
     const fair = Object.entries(openings.values).sort((a, b) => Math.abs(a[1]) - Math.abs(b[1]))[0];
-    const doubt = percent(openings.doubt / 2);
-    told = `The fairest opening: ${fair[0]}, with ${percent(chance(fair[1]))}% ± ${doubt}% for Black (equal cells averaged).`;
+    told = `The fairest opening: ${fair[0]}, with ${percent(chance(fair[1]))}% for Black. Searched, not proved.`;
   } else if (there) {
     told = "The map belongs to the empty board.";
   }
   part("openings-told").textContent = page.adviser ? told : "None of the players on offer can study positions.";
-  button("first-board").hidden = empty;
+  button("first-board").hidden = moves.length === 0;
 }

@@ -91,7 +91,7 @@ def test_the_swap_of_the_other_side_is_taken_over_whatever_the_rule() -> None:
 
 
 def test_a_hopeless_game_is_resigned_where_that_is_wanted_and_the_board_stays() -> None:
-    session = session_of(3, simulations=64, resign=0.49)
+    session = session_of(3, simulations=400, resign=0.49)
     tell(session, "play b b2", "play b a2")
     before = session.position
     assert ask(session, "genmove w") == "= resign"
@@ -186,7 +186,8 @@ def test_parameters_are_listed_read_and_set() -> None:
     tell(session, "param_game simulations 2", "param_game allow_swap 1", "param_game resign 0.1")
     assert ask(session, "param_game simulations") == "= 2"
     assert session.swap
-    ask(session, "genmove b")
+    tell(session, "play b a1")
+    ask(session, "genmove w")
     assert visits(session) == 2
 
 
