@@ -19,8 +19,8 @@ to an impossible request is `{"type": "error", "text": ...}`, to a stopped one `
 | openings | position, player | `openings` again and again: searched value of each first stone for Black |
 | solve | position | `solve`: winner, winning, must_play, links, nodes, seconds |
 | review | position, player, simulations | `review` for each position of the game: ply, value, best, expected, cost |
-| read | text | `game`: size, swap, moves, nodes, unread, black, white, format; of any format of `hexlit games import` |
-| write | position, format, black, white, given_up, nodes | `text`: the game in `format` (sgf, hexworld, ...) |
+| read | text, game | `game`: size, swap, moves, nodes, unread, black, white, event, date, end, games, format |
+| write | position, format, black, white, given_up | `text`: the game in `format` (sgf, hexworld, ...) |
 | stop | work | `stopped`: the `search` or the `solve` under way in this browser is stopped too; without `work` both |
 
 `must_play` holds cells: the player to move has to play one of them, as virtual connections of the
@@ -34,11 +34,11 @@ first. Cells are named like `a1`; `cells` is a text of `size*size` characters, r
 black, `O` white, `.` empty. A `value` is in [-1, 1]:
 for the player to move in `look` and `study`, for the mover in `move`, and for Black in `openings`
 and `review`. `nodes` are a tree of variations, `[{"move": "", "parent": -1}, {"move": "a3",
-"parent": 0}, ...]`: the empty board first, and by first children the main line. Of the formats,
-`sgf` reads and writes them; `unread` says of each variation that is no game of Hex what is wrong
-with it. `candidates` are objects with move, visits, value, prior and line; `given_up` is `{"loser":
-"black", "how": "resigned"}` or, with `"time"`, a clock that ran out. Colours are "black", "white"
-and "" for none.
+"parent": 0}, ...]`: the empty board first, and by first children the main line; `unread` says of
+each variation that is no game of Hex what is wrong with it. `read` takes all formats of `hexlit
+games import`; `games` describes each game of the text. `candidates` are objects with move, visits,
+value, prior and line; `given_up` is `{"loser": "black", "how": "resigned"}` or, with `"time"`, a
+clock that ran out. Colours are "black", "white" and "" for none.
 
 A new `ready`, `move`, `study`, `look`, `openings` or `review` stops the one before. A new `solve`
 stops the `solve` before.
@@ -57,8 +57,6 @@ from hexlit.hex.notation import format_cell, parse_moves
 LONGEST_MESSAGE = 1 << 18
 """Most bytes of a message; the text of a game has a few thousand."""
 MOST_SIMULATIONS = 1_000_000
-MOST_NODES = 5000
-"""Of a tree of variations that is written; such a message is shorter than `LONGEST_MESSAGE`."""
 
 Simulations = Annotated[int, Field(ge=1, le=MOST_SIMULATIONS)]
 Name = Annotated[str, Field(max_length=100)]
@@ -134,6 +132,8 @@ class Read(_Numbered):
 
     do: Literal["read"]
     text: Annotated[str, Field(max_length=LONGEST_MESSAGE)]
+    game: Annotated[int, Field(ge=0)] = 0
+    """Number of the game, where the text has several."""
 
 
 class GivenUp(_Strict):
@@ -143,22 +143,14 @@ class GivenUp(_Strict):
     how: Literal["resigned", "time"]
 
 
-class Node(_Strict):
-    """A move of a tree of variations, and the number of the node before it."""
-
-    move: Annotated[str, Field(max_length=12)]
-    parent: Annotated[int, Field(ge=-1)]
-
-
 class Write(_OnBoard):
-    """A game as a text; `nodes`, whose main line it is, go into formats that know variations."""
+    """A game as a text. SGF with variations is written by the page."""
 
     do: Literal["write"]
     format: Name
     black: Name = ""
     white: Name = ""
     given_up: GivenUp | None = None
-    nodes: Annotated[list[Node], Field(max_length=MOST_NODES)] = []
 
 
 class Stop(_Numbered):

@@ -56,7 +56,7 @@ def recorded_page(
             "ply": ply,
             "names": {"black": record.black, "white": record.white},
             "about": " · ".join(facts),
-            "end": _end(record),
+            "end": end_of(record),
             "review": [review_entry(result, record.size) for result in review] or None,
         }
     )
@@ -122,11 +122,16 @@ def node_entry(node: Variation, size: int) -> dict[str, Any]:
     return {"move": "" if node.move < 0 else format_cell(node.move, size), "parent": node.parent}
 
 
-def _end(record: GameRecord) -> dict[str, str] | None:
-    """The end of a game that the board does not show."""
-    if record.ending not in _HOW or not record.winner:
+def end_of(record: GameRecord, *, claimed: bool = False) -> dict[str, str] | None:
+    """The end of a game that the board does not show, as the page takes it; with `claimed` also a
+    winner whom only the record names.
+    """
+    if not record.winner or record.ending == Ending.CONNECTED:
         return None
-    return {"winner": "black" if record.winner == BLACK else "white", "how": _HOW[record.ending]}
+    if record.ending not in _HOW and not claimed:
+        return None
+    how = _HOW.get(record.ending, "")
+    return {"winner": "black" if record.winner == BLACK else "white", "how": how}
 
 
 def _digest(script: str) -> str:

@@ -1,6 +1,6 @@
 """Games as texts: what a page pastes or opens, and what it saves."""
 
-from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -8,27 +8,25 @@ import numpy as np
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK
-from hexlit.hex.notation import format_cell, parse_cell
+from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, format_of_text, from_record
-from hexlit.hex.records.game import RecordError, as_record
+from hexlit.hex.records.game import RecordedGame, RecordError, as_record
 from hexlit.hex.records.variations import (
-    Variation,
     Variations,
     main_line,
     read_variations,
-    write_variations,
 )
-from hexlit.web.messages import Node, Read, Write
-from hexlit.web.pages import node_entry
+from hexlit.web.messages import Read, Write
+from hexlit.web.pages import end_of, node_entry
 
 LARGEST_BOARD = 19
+MOST_GAMES = 1000
+"""Of a text that a page may choose from."""
 
 
 def game_of(request: Read) -> dict[str, Any]:
-    """The first game of a text, see `hexlit.web.messages`; raises `UsageError` where there is
-    none.
-    """
+    """A game of a text, see `hexlit.web.messages`; raises `UsageError` where there is none."""
     text = request.text.strip("\ufeff \t\r\n")
     if not text:
         raise UsageError("text: it is empty")
@@ -37,9 +35,10 @@ def game_of(request: Read) -> dict[str, Any]:
         raise UsageError(
             f"text: no game of Hex in a known format; the formats are {', '.join(FORMATS)}"
         )
-    first = next(form.read(text.splitlines(keepends=True), ""), None)
-    if first is None:
-        raise UsageError(f"text: there is no game in it, read as {form.name}")
+    games = list(islice(form.read(text.splitlines(keepends=True), ""), MOST_GAMES))
+    if request.game >= len(games):
+        raise UsageError(f"text: there is no game {request.game + 1} in it, read as {form.name}")
+    first = games[request.game]
     if isinstance(first, RecordError):
         raise UsageError(f"text, read as {form.name}: {first}")
     record = as_record(first)
@@ -60,8 +59,21 @@ def game_of(request: Read) -> dict[str, Any]:
         "unread": [str(error) for error in result.unread],
         "black": record.black,
         "white": record.white,
+        "event": first.event,
+        "date": first.date,
+        "end": end_of(record, claimed=True),
+        "games": [label_of(game) for game in games],
         "final": True,
     }
+
+
+def label_of(game: RecordedGame | RecordError) -> str:
+    """A game of several in a few words."""
+    if isinstance(game, RecordError):
+        return str(game)
+    people = f"{game.black or 'Black'} – {game.white or 'White'}"
+    parts = [people, f"{game.size}×{game.size}", f"{len(game.moves)} moves", game.event, game.date]
+    return ", ".join(part for part in parts if part)
 
 
 def text_of(request: Write, board: GameBoard) -> dict[str, Any]:
@@ -86,27 +98,10 @@ def text_of(request: Write, board: GameBoard) -> dict[str, Any]:
         black=request.black,
         white=request.white,
     )
-    if request.format == "sgf" and request.nodes:
-        text = write_variations(record, checked_nodes(request.nodes, board.size))
-    else:
-        text = FORMATS[request.format].write(from_record(record))
+    text = FORMATS[request.format].write(from_record(record))
     return {
         "type": "text",
         "text": text,
         "suffix": FORMATS[request.format].suffixes[0],
         "final": True,
     }
-
-
-def checked_nodes(given: Sequence[Node], size: int) -> list[Variation]:
-    """The tree of a page; raises `UsageError` where it is none, or a move is no cell."""
-    if given[0].parent != -1 or any(
-        not 0 <= node.parent < number for number, node in enumerate(given) if number
-    ):
-        raise UsageError(
-            "nodes: each but the first needs the number of an earlier node as its parent"
-        )
-    return [
-        Variation(-1, -1),
-        *(Variation(parse_cell(node.move, size), node.parent) for node in given[1:]),
-    ]

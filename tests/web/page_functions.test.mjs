@@ -1,11 +1,11 @@
 // The modules of the page that need no browser, for plain node: `node --test tests/web/page_functions.test.mjs`.
 
 import assert from "node:assert/strict";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import test from "node:test";
 
 import { connects, place } from "../../hexlit/web/engine/board.mjs";
 import { moduleBytes } from "../../hexlit/web/engine/product.mjs";
-import { hexworldOf, sgfOf } from "../../hexlit/web/engine/records.mjs";
 import { halvingRow } from "../../hexlit/web/engine/search.mjs";
 import { formatFragment, parseFragment } from "../../hexlit/web/page/address.mjs";
 import { Analyst } from "../../hexlit/web/page/analyst.mjs";
@@ -15,7 +15,8 @@ import { heatOf, mistakesOf } from "../../hexlit/web/page/findings.mjs";
 import { Game } from "../../hexlit/web/page/game.mjs";
 import { geometry, linkLines } from "../../hexlit/web/page/geometry.mjs";
 import { MY_LEVEL, levelAfter, levelsAmong, playerOf, wonAgainstLevel } from "../../hexlit/web/page/my_level.mjs";
-import { cellIndex, cellName, ghosts, neighbours, replay } from "../../hexlit/web/page/rules.mjs";
+import { readText } from "../../hexlit/web/page/reading.mjs";
+import { cellIndex, cellName, ghosts, inTurns, neighbours, replay } from "../../hexlit/web/page/rules.mjs";
 import {
   addMove,
   beside,
@@ -32,6 +33,9 @@ import {
   treeOf,
 } from "../../hexlit/web/page/variations.mjs";
 import { chance, lineText, percent, short, statusText } from "../../hexlit/web/page/words.mjs";
+import { hexworldOf, sgfOf } from "../../hexlit/web/page/writing.mjs";
+
+const REAL = new URL("../../../shared/data/olympiad_sgf/", import.meta.url);
 
 const game = (size, moves, swap = false) => ({ size, swap, moves: moves ? moves.split(" ") : [] });
 
@@ -502,23 +506,71 @@ test("a study that ended does not begin again, and solver and search go on when 
   assert.equal(analyst.busy, "study");
 });
 
-test("a game is written as SGF with its variations, and as a link to HexWorld", () => {
-  const nodes = [
-    ["", -1],
-    ["a1", 0],
-    ["b2", 1],
-    ["c3", 1],
-    ["a2", 3],
-    ["d4", 0],
-  ].map(([move, parent]) => ({ move, parent }));
-  const names = { black: "a [b]\\", white: "" };
-  assert.equal(
-    sgfOf({ size: 5, nodes, names, end: { winner: "white", how: "resigned" } }),
-    "(;FF[4]GM[11]CA[UTF-8]AP[hexlit]SZ[5]PB[a [b\\]\\\\]RE[W+Resign](;B[a1](;W[b2])(;W[c3];B[a2]))(;B[d4]))\n",
+/** The games of a text, and those of what is written of them. */
+function againOf(text) {
+  const games = readText(text, 11);
+  return [games, games.map((one) => ({ ...readText(sgfOf(one), 11)[0], ply: one.ply }))];
+}
+
+test("games keep result, names, comments, marks, setup and passes in a round trip", () => {
+  const text =
+    "(;GM[11]SZ[5]PB[a [b\\]\\\\]EV[cup]DT[2026]AB[a1:a3]AW[b1][c1]PL[W]C[Hi\\] you]TR[a1]LB[b2:A];W[d4]C[x]" +
+    ";B[e5](;W[e4];B[resign])(;W[d3]SQ[d4];B[pass];W[a5]))\n(;GM[11]SZ[4]RE[B+Time];B[a1];W[swap-pieces])";
+  const [games, again] = againOf(text);
+  assert.deepEqual(again, games);
+  const [one, two] = games;
+  assert.deepEqual(one.setup, { black: ["a1", "a2", "a3"], white: ["b1", "c1"], first: "white" });
+  assert.deepEqual(one.names, { black: "a [b]\\", white: "", event: "cup", date: "2026" });
+  assert.deepEqual(one.end, { winner: "white", how: "resigned" });
+  assert.deepEqual(one.nodes[0], { move: "", parent: -1, comment: "Hi] you", marks: { a1: "TR", b2: "LB:A" } });
+  assert.deepEqual(
+    one.nodes.slice(1).map(({ move }) => move),
+    ["d4", "e5", "e4", "d3", "pass", "a5"],
   );
-  const link = (end) => hexworldOf({ size: 5, moves: ["a1", "swap-pieces", "c3"], end });
-  assert.equal(link(null), "https://hexworld.org/board/#5c1,a1:sc3\n");
-  assert.equal(link({ winner: "black", how: "time" }), "https://hexworld.org/board/#5c1,a1:sc3:fw\n");
+  assert.deepEqual([two.swap, two.end], [true, { winner: "black", how: "lost on time" }]);
+});
+
+test("links of HexWorld keep their cursor, and boards of HexWiki and moves are read", () => {
+  for (const link of ["#11c1,a3:sf6,g7:rb", "#5c1,c3:pb2:fb", "#5c1,a1b2,c3", "#3c1,c3"]) {
+    const [game] = readText(link, 11);
+    const moves = game.nodes.slice(1).map(({ move }) => move);
+    assert.equal(hexworldOf({ ...game, moves, ply: game.ply ?? undefined }), `https://hexworld.org/board/${link}\n`);
+  }
+  const [board] = readText('<hexboard size="5x5" contents="R a3 B d4 1:c3" />', 11);
+  assert.deepEqual(board.setup, { black: ["a3"], white: ["d4", "c3"], first: "black" });
+  assert.deepEqual(board.nodes[0].marks, { c3: "LB:1" });
+  const movesOf = (text) => readText(text, 11)[0].nodes.slice(1).map(({ move }) => move);
+  assert.deepEqual(movesOf("1. a3 2. swap 3. c5"), ["a3", "swap-pieces", "c5"]);
+  assert.deepEqual(readText("no game", 11), []);
+  assert.throws(() => readText("#5,a1a1", 11), /the cell is taken/);
+  assert.throws(() => readText("(;GM[11]SZ[5];B[z9])", 11), /no cell of a 5×5 board/);
+});
+
+test("a game that White begins is mirrored, and an old swap of sides leaves the stones", () => {
+  const [[white], [again]] = againOf("(;GM[11]SZ[5]PB[x]PW[y];W[a2];B[c3])");
+  assert.deepEqual(again, white);
+  assert.deepEqual([white.nodes[1].move, white.names.black], ["b1", "y"]);
+  const [sides] = readText("(;GM[11]SZ[5]PB[x]PW[y];B[a1];W[swap-pieces];W[b2])", 11);
+  assert.deepEqual([sides.nodes.length, sides.names.black], [3, "y"]);
+});
+
+test("stones that are set up have an address, and are moves in turns for a server", () => {
+  const setup = { black: ["a1", "b2"], white: ["c3"], first: "white" };
+  const start = { size: 4, swap: false, moves: ["d1"], setup };
+  assert.equal(formatFragment(start), "#4,+a1,+b2,-c3,~,d1");
+  assert.deepEqual(parseFragment(formatFragment(start)), start);
+  const { cells, toMove } = replay(inTurns(start));
+  assert.deepEqual([cells, toMove], [replay(start).cells, "black"]);
+  assert.throws(() => inTurns({ ...start, moves: [] , setup: { ...setup, first: "black" } }), /moves in turn/);
+});
+
+test("recorded games of real tournaments keep all they have", { skip: !existsSync(REAL) && "no recorded games here" }, () => {
+  const files = readdirSync(REAL).filter((name) => name.endsWith(".sgf"));
+  for (const name of files) {
+    const [games, again] = againOf(readFileSync(new URL(name, REAL), "utf-8"));
+    assert.equal(games.length > 0, true, name);
+    assert.deepEqual(again, games, name);
+  }
 });
 
 test("the engine of the page has the rules", () => {

@@ -67,7 +67,7 @@ class Page:
 
 def client(*, packaged: bool = False, **settings: Any) -> TestClient:
     """A server; it offers the packaged networks only where they are asked for."""
-    settings = {"open": False, "board": 3, "rollouts": 1, "interval": 0.01} | settings
+    settings = {"open": False, "board": 3, "rollouts": 1, "seed": 0, "interval": 0.01} | settings
     with nullcontext() if packaged else patch.object(packaged_networks, "FOLDER", NOWHERE):
         shared = shared_by_all(PlayConfig(**settings))
     return TestClient(make_app(shared), base_url=f"http://{HOST}")

@@ -194,6 +194,20 @@ def time_left(
     return None
 
 
+def time_settings(session: HtpSession, main: str, extra: str, moves: str) -> None:
+    """Set both players' time, as in GTP: seconds for the game, or else so many for so many moves."""
+    seconds = parse_number(main, "main time", 0, LONGEST_TIME)
+    period = parse_number(extra, "extra time", 0, LONGEST_TIME)
+    count = parse_whole(moves, "number of moves", 0, 999)
+    if seconds == 0 and count == 0:
+        seconds_left = None if period else 0.0  # GTP: no limit
+        session.set_clocks(PlayerTime(seconds_left))
+    elif seconds == 0:
+        session.set_clocks(PlayerTime(period, count))
+    else:
+        session.set_clocks(PlayerTime(seconds))
+
+
 def param_game(
     session: HtpSession, name: str | None = None, value: str | None = None
 ) -> str | None:

@@ -249,6 +249,7 @@ COMMANDS: dict[str, Command] = {
     "all_legal_moves": Command("all_legal_moves"),
     "loadsgf": Command("loadsgf", "FILE [N]"),
     "time_left": Command("time_left", "[COLOR [SECONDS [MOVES]]]"),
+    "time_settings": Command("time_settings", "MAIN EXTRA MOVES"),
     "param_game": Command("param_game", "[NAME [VALUE]]"),
     "hexgui-analyze_commands": Command(_menu),
     "gogui-gfx-analyze": _analysis("analyze", "gfx", "Live analysis"),

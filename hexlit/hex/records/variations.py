@@ -1,25 +1,16 @@
-"""The tree of variations of a game in SGF: read, and written. The main line is that of first
-children.
+"""The tree of variations of a game in SGF. The main line is that of first children.
 
 The tree is a flat list of nodes, as `SgfTree` is.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from hexlit.hex.geometry import BLACK, WHITE
-from hexlit.hex.notation import format_cell
-from hexlit.hex.record import GameRecord
-from hexlit.hex.records.formats import from_record
-from hexlit.hex.records.game import NAMES, Place, RecordError, as_record, parse_point
-from hexlit.hex.records.sgf import read_trees, recorded, write_sgf
+from hexlit.hex.records.game import Place, RecordError, as_record, parse_point
+from hexlit.hex.records.sgf import read_trees, recorded
 
 MOST_STEPS = 200_000
 """Nodes of all lines of a game together, each counted from the root: what is read of one game."""
-
-
-_OPEN, _CLOSE = -1, -2
 
 
 class Variation(NamedTuple):
@@ -87,44 +78,3 @@ def read_variations(lines: Iterable[str], place: Place | None = None) -> Variati
                 nodes.append(Variation(move, at))
             at = numbers[at, move]
     return Variations(nodes, unread)
-
-
-def write_variations(record: GameRecord, nodes: Sequence[Variation]) -> str:
-    """A game of SGF with its variations, to be read by `read_sgf` (the main line alone) and by
-    `read_variations`.
-
-    Args:
-        record: the game; its moves are the main line of `nodes`.
-        nodes: the tree.
-    """
-    game = from_record(record)
-    root = write_sgf(replace(game, moves=())).rstrip().removesuffix(")")
-    children: list[list[int]] = [[] for _ in nodes]
-    colours = [WHITE] * len(nodes)  # of the empty board, after which Black moves
-    for number, node in enumerate(nodes[1:], 1):
-        children[node.parent].append(number)
-        colours[number] = -colours[node.parent]
-    given_up = "".join(
-        _step(move.colour, NAMES[move.action]) for move in game.moves[len(record.moves) :]
-    )
-    text, waiting, main = [root], [0], True
-    while waiting:
-        number = waiting.pop()
-        if number < 0:
-            text.append("(" if number == _OPEN else ")")
-            continue
-        if number:
-            text.append(_step(colours[number], format_cell(nodes[number].move, record.size)))
-        following = children[number]
-        if not following and main:
-            text.append(given_up)
-            main = False
-        if len(following) == 1:
-            waiting.append(following[0])
-        for child in reversed(following) if len(following) > 1 else ():
-            waiting += [_CLOSE, child, _OPEN]
-    return f"{''.join(text)})\n"
-
-
-def _step(colour: int, word: str) -> str:
-    return f";{'B' if colour == BLACK else 'W'}[{word}]"

@@ -1,8 +1,6 @@
 /* In the place of the connection to a server: a worker of this page that holds the network. */
 
 import { part } from "../page/elements.mjs";
-import { other, replay } from "../page/rules.mjs";
-import { hexworldOf, sgfOf } from "./records.mjs";
 
 const HINT = 64; // simulations of a hint or a review at least
 
@@ -33,9 +31,8 @@ export class LocalConnection {
   /** Send a request; `hear(answer)` gets each answer. Returns its number, 0 before the network is there. */
   send(message, hear = () => {}) {
     if (!this.open) return 0;
-    const own = { hello: () => this.hello(), write: () => written(message) }[message.do];
-    if (!own) return this.post(message, hear);
-    queueMicrotask(() => hear({ ...own(), final: true }));
+    if (message.do !== "hello") return this.post(message, hear);
+    queueMicrotask(() => hear({ ...this.hello(), final: true }));
     return ++this.number;
   }
 
@@ -64,14 +61,4 @@ export class LocalConnection {
     const simulations = Math.max(HINT, levels[level].simulations);
     return { type: "hello", version, players, board, simulations, opponent: levels[level].name, about };
   }
-}
-
-/** The answer to `write`. */
-function written({ position, format, black, white, given_up: given, nodes }) {
-  const { size, moves } = position;
-  const { winner } = replay(position);
-  const end = winner ? { winner, how: "" } : given ? { winner: other(given.loser), how: given.how } : null;
-  if (format === "hexworld") return { type: "text", text: hexworldOf({ size, moves, end }), suffix: ".txt" };
-  const line = [{ move: "", parent: -1 }, ...moves.map((move, ply) => ({ move, parent: ply }))];
-  return { type: "text", text: sgfOf({ size, nodes: nodes ?? line, names: { black, white }, end }), suffix: ".sgf" };
 }

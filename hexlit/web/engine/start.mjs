@@ -4,9 +4,9 @@
  *   board, distance    stones, planes, and the length of the rest of a game
  *   search, thinker    the tree search, and the answers to what the page asks
  *   worker             runs them beside the page
- *   local, records     stand for the server: messages to the worker, games as texts
+ *   local              stands for the server: messages to the worker
  *
- * All but local and records are in the script of the worker, which `hexlit.web.network_page` joins by itself.
+ * All but local are in the script of the worker, which `hexlit.web.network_page` joins by itself.
  */
 
 import { part } from "../page/elements.mjs";

@@ -172,10 +172,10 @@ export class Thinker {
 }
 
 /** A position of a request, with its stones as numbers: 1 for black, -1 for white. */
-function boardOf({ size, swap, moves }) {
-  const position = replay({ size, swap, moves });
+function boardOf({ size, swap, moves, setup }) {
+  const position = replay({ size, swap, moves, setup });
   const cells = Int8Array.from(position.cells, (colour) => COLOURS[colour]);
-  return { ...position, size, swap, moves, cells, colour: COLOURS[position.toMove], ply: moves.length };
+  return { ...position, size, swap, moves, setup, cells, colour: COLOURS[position.toMove], ply: moves.length };
 }
 
 const framed = (cell, { colour, size }) => (colour > 0 ? cell : (cell % size) * size + Math.floor(cell / size));

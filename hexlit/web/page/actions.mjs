@@ -4,7 +4,9 @@ import { part } from "./elements.mjs";
 import { copy, download, readGame, writeGame } from "./files.mjs";
 import { HUMAN } from "./game.mjs";
 import { TURNS } from "./geometry.mjs";
-import { SWAP } from "./rules.mjs";
+import { otherSide } from "./notes.mjs";
+import { keepGame, listRecent } from "./recent.mjs";
+import { PASS, SWAP } from "./rules.mjs";
 import { lineThrough, makeMainLine, newTree, nextOf, removeVariation } from "./variations.mjs";
 
 /** What the buttons do, by their `data-do`; keys do the same. */
@@ -14,6 +16,9 @@ export function actionsOf(page) {
     new: () => askNew(page),
     open: () => {
       part("open-told").textContent = "";
+      part("open-games").parentElement.hidden = true;
+      keepGame(page);
+      listRecent();
       show("open-dialog");
     },
     save: () => {
@@ -37,6 +42,8 @@ export function actionsOf(page) {
       if (page.pausable) page.pause();
     },
     resign: () => page.resign(),
+    pass: () => page.play(PASS),
+    side: () => otherSide(page),
     promote: () => {
       makeMainLine(page.tree, page.tree.at);
       page.refresh();
@@ -61,10 +68,18 @@ export function actionsOf(page) {
     "stop-solve": () => page.analyst.stopSolving(),
     review: () => page.askReview(),
     "stop-review": () => page.analyst.stopJob(),
-    read: () =>
-      readGame(page, part("open-text").value, (text) => {
-        part("open-told").textContent = text;
-      }),
+    read: () => {
+      const list = part("open-games");
+      const number = list.parentElement.hidden ? -1 : list.selectedIndex;
+      readGame(
+        page,
+        part("open-text").value,
+        (text) => {
+          part("open-told").textContent = text;
+        },
+        number,
+      );
+    },
     copy,
     download: () => download(page),
   };

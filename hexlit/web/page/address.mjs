@@ -1,9 +1,18 @@
 /* The address: the position in the fragment, such as #11,swap,a3,swap-pieces,c5. */
 
-import { LARGEST, SMALLEST, SWAP, replay } from "./rules.mjs";
+import { BLACK, LARGEST, SMALLEST, SWAP, WHITE, replay } from "./rules.mjs";
 
-/** The fragment of a game. */
-export const formatFragment = ({ size, swap, moves }) => `#${[size, ...(swap ? ["swap"] : []), ...moves].join(",")}`;
+/** The fragment of a game; stones set up are +a1 (Black) and -a1 (White), and ~ says that White begins. */
+export function formatFragment({ size, swap, moves, setup }) {
+  const stones = setup
+    ? [
+        ...setup.black.map((cell) => `+${cell}`),
+        ...setup.white.map((cell) => `-${cell}`),
+        ...(setup.first === WHITE ? ["~"] : []),
+      ]
+    : [];
+  return `#${[size, ...(swap ? ["swap"] : []), ...stones, ...moves].join(",")}`;
+}
 
 /** The game of a fragment, null for an empty one; throws an Error with one line for people where it holds no game. */
 export function parseFragment(text) {
@@ -17,8 +26,12 @@ export function parseFragment(text) {
     );
   }
   const swap = words[1] === "swap";
-  const moves = words.slice(swap ? 2 : 1).filter((word) => word !== "");
+  const rest = words.slice(swap ? 2 : 1).filter((word) => word !== "");
+  const moves = rest.filter((word) => !/^[+~-]/.test(word));
+  const stones = (sign) => rest.filter((word) => word.startsWith(sign)).map((word) => word.slice(1));
+  const setup = { black: stones("+"), white: stones("-"), first: rest.includes("~") ? WHITE : BLACK };
   const game = { size, swap: swap || moves[1] === SWAP, moves };
+  if (rest.length > moves.length) game.setup = setup;
   replay(game);
   return game;
 }

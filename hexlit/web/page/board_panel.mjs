@@ -2,7 +2,7 @@
 
 import { part } from "./elements.mjs";
 import { heatOf, valueHeat } from "./findings.mjs";
-import { SWAP, cellIndex, ghosts, other } from "./rules.mjs";
+import { SWAP, cellIndex, ghosts, numbersOf, other } from "./rules.mjs";
 import { impressionsOf } from "./study_panel.mjs";
 
 /** What is laid over the board: heat, rings, regions, a virtual connection and ghost stones. */
@@ -47,7 +47,9 @@ export function showBoard(page) {
   page.board.prepare(page.tree.size, settings.orientation || (innerWidth < 600 ? "upright" : "flat"));
   part("orientation").value = part("board").dataset.orientation;
   const swapped = page.game.moves[page.game.moves.length - 1] === SWAP;
-  page.board.show({ ...position, ...overlayOf(page), swapped, playable: !page.over && !page.engine });
+  const marks = page.node.marks ?? {};
+  const numbers = settings.numbers ? numbersOf(page.game) : new Map();
+  page.board.show({ ...position, ...overlayOf(page), marks, numbers, swapped, playable: !page.over && !page.engine });
   part("board").setAttribute(
     "aria-label",
     `Hex board, ${page.tree.size} by ${page.tree.size}. ${part("status").textContent}`,

@@ -2,8 +2,9 @@
 
 import { draw, pointsText } from "./elements.mjs";
 import { BAND, SIDE, geometry, linkLines } from "./geometry.mjs";
-import { cellName } from "./rules.mjs";
+import { cellIndex, cellName } from "./rules.mjs";
 
+const SMALL_CELLS = 13; // rows of a board from which on a tap is confirmed by another
 const LARGEST_CELL = 2.2; // pixels for a unit at most, so that small boards do not fill the window
 
 /** The board: cells that are made once, and layers above them that are drawn for each position. */
@@ -13,8 +14,13 @@ export class BoardView {
     this.shape = "";
     this.cursor = -1;
     svg.addEventListener("click", (event) => {
-      const cell = event.target.closest("[data-cell]");
-      if (cell) chosen(Number(cell.dataset.cell));
+      const target = event.target.closest("[data-cell]");
+      if (!target) return;
+      const cell = Number(target.dataset.cell);
+      // A finger hits a neighbour easily where cells are small: the first tap shows the cell, the second plays it.
+      const shows = event.pointerType === "touch" && this.size >= SMALL_CELLS && this.cursor !== cell;
+      this.moveCursor(shows ? cell : -1);
+      if (!shows) chosen(cell);
     });
   }
 
@@ -58,7 +64,7 @@ export class BoardView {
 
   /**
    * Draw a position. `seen` has `cells`, `last`, `chain`, `playable`, `swapped`, and what is laid over it: `heat`
-   * (Map cell -> {share, text, good}), `rings` (cells), `regions` ([{kind, cells}]), `link` (a virtual connection,
+   * (Map cell -> {share, text, good}), `numbers` (Map cell -> number), `marks` (name of a cell -> mark), `rings` (cells), `regions` ([{kind, cells}]), `link` (a virtual connection,
    * {colour, lines, key} or null), and `ghosts` ([{cell, colour, number}]).
    */
   show(seen) {
@@ -86,9 +92,11 @@ export class BoardView {
         draw("polyline", { points: pointsText(chain.map((cell) => this.plan.centres[cell])), class: "chain" }),
       );
     if (last >= 0) {
-      if (seen.swapped) stones.push(this.text(last, "S", `on ${cells[last]}`));
+      if (seen.numbers.size) stones.push(this.circle(last, 0.62 * SIDE, "ring"));
+      else if (seen.swapped) stones.push(this.text(last, "S", `on ${cells[last]}`));
       else stones.push(this.circle(last, 0.24 * SIDE, "last"));
     }
+    for (const [cell, number] of seen.numbers) stones.push(this.text(cell, String(number), `on ${cells[cell]}`));
     this.layers.stones.replaceChildren(...stones);
     this.layers.links.replaceChildren(...(seen.link ? this.link(seen.link) : []));
     const marks = [];
@@ -99,6 +107,7 @@ export class BoardView {
     for (const { cell, colour, number } of seen.ghosts) {
       marks.push(this.circle(cell, 0.66 * SIDE, `ghost ${colour}`), this.text(cell, String(number), `on ${colour}`));
     }
+    for (const [name, mark] of Object.entries(seen.marks)) marks.push(this.mark(name, mark, cells));
     if (this.cursor >= 0) marks.push(this.hexagon(this.cursor, "cursor"));
     this.layers.marks.replaceChildren(...marks);
   }
@@ -131,6 +140,22 @@ export class BoardView {
       found.map(({ kind, points }) => draw("polyline", { points: pointsText(points), class: `link ${role} ${kind}` }));
     const mark = key >= 0 ? [this.circle(key, 0.3 * SIDE, "pivot")] : [];
     return [draw("g", { "data-side": colour }, ...layer("rim"), ...layer("line"), ...mark)];
+  }
+
+  /** A mark on a cell, see `sgfOf`, in the colour that shows on its stone. */
+  mark(name, mark, cells) {
+    const cell = cellIndex(name, this.size);
+    const [x, y] = this.plan.centres[cell];
+    const kind = `mark on ${cells[cell] || "empty"}`;
+    if (mark.startsWith("LB:")) return this.text(cell, mark.slice(3, 6), kind);
+    if (mark === "CR") return this.circle(cell, 0.4 * SIDE, kind);
+    const far = 0.42 * SIDE;
+    const shapes = {
+      TR: `M${x} ${y - far}l${far} ${1.7 * far}h${-2 * far}z`,
+      SQ: `M${x - far} ${y - far}h${2 * far}v${2 * far}h${-2 * far}z`,
+      MA: `M${x - far} ${y - far}l${2 * far} ${2 * far}m0 ${-2 * far}l${-2 * far} ${2 * far}`,
+    };
+    return draw("path", { d: shapes[mark], class: kind });
   }
 
   text(cell, words, kind) {

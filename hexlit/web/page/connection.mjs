@@ -1,5 +1,7 @@
 /* The connection to the server. */
 
+import { inTurns } from "./rules.mjs";
+
 /** Milliseconds to wait before the connection is tried again for the n-th time: doubled, at most 15 s. */
 export const patience = (attempt, random = 0.5) => Math.min(15000, 500 * 2 ** attempt) * (0.75 + 0.5 * random);
 
@@ -47,8 +49,15 @@ export class Connection {
   send(message, hear = () => {}) {
     if (!this.open) return 0;
     const id = ++this.number;
+    let asked = { id, ...message };
+    try {
+      if (message.position) asked = { ...asked, position: inTurns(message.position) };
+    } catch ({ message: text }) {
+      queueMicrotask(() => hear({ type: "error", text, final: true }));
+      return id;
+    }
     this.waiting.set(id, hear);
-    this.socket.send(JSON.stringify({ id, ...message }));
+    this.socket.send(JSON.stringify(asked));
     return id;
   }
 

@@ -3,40 +3,80 @@
 import { formatFragment } from "./address.mjs";
 import { make, part } from "./elements.mjs";
 import { HUMAN, RESIGNED } from "./game.mjs";
-import { BLACK, SWAP, WHITE, other, replay } from "./rules.mjs";
-import { findNode, goTo, lineThrough, nodesOf, treeFrom } from "./variations.mjs";
+import { readText } from "./reading.mjs";
+import { BLACK, SWAP, WHITE, inTurns, other, replay } from "./rules.mjs";
+import { goTo, lineThrough, movesTo, nodesOf, treeFrom } from "./variations.mjs";
 import { short } from "./words.mjs";
+import { hexworldOf, sgfOf } from "./writing.mjs";
 
-const MOST_NODES = 5000; // of a tree that is written; the server takes no more
 const LONGEST_TEXT = 200000; // bytes of a game; the server takes no longer message
 
-/** Open the game of a text in any format that the server reads; `told` hears what is wrong with it. */
-export function readGame(page, text, told) {
+/**
+ * Open a game of a text: of a format that this page reads, else of one that the server reads. `told` hears what is wrong
+ * with it. Where the text has several games and `number` is none of them, they are listed.
+ */
+export function readGame(page, text, told, number = -1) {
   if (!text.trim()) return told("There is no text yet.");
+  let games = [];
+  try {
+    games = readText(text, page.tree.size);
+  } catch (error) {
+    if (page.connection.alone) return told(error.message);
+    games = []; // the server may know better, and says what is wrong
+  }
+  if (games.length > 1 && number < 0) return listGames(page, text, games.map(labelOf));
+  if (games.length) return openGame(page, games[Math.max(0, number)], told);
+  if (page.connection.alone) return told("No game is found: SGF, a link of HexWorld, a <hexboard> or moves are read.");
   const length = new Blob([text]).size;
   if (length > LONGEST_TEXT) {
     return told(`The text has ${short(length)} bytes; one game of at most ${short(LONGEST_TEXT)} is taken.`);
   }
-  const sent = page.connection.send({ do: "read", text }, (answer) => {
+  const sent = page.connection.send({ do: "read", text, game: Math.max(0, number) }, (answer) => {
     if (answer.type !== "game") return told(answer.text);
+    if (answer.games.length > 1 && number < 0) return listGames(page, text, answer.games);
+    const { black, white, event, date, ...game } = answer;
     const unread = answer.unread.length;
-    try {
-      const { size, nodes, moves } = answer;
-      const swap = answer.swap || nodes.some(({ move }) => move === SWAP);
-      replay({ size, swap, moves });
-      const tree = treeFrom({ size, swap, nodes });
-      goTo(tree, findNode(tree, moves));
-      page.begin(tree, { black: HUMAN, white: HUMAN });
-      page.names = { black: answer.black, white: answer.white };
-    } catch (error) {
-      return told(error.message);
-    }
-    for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
-    told("");
+    openGame(page, { ...game, setup: null, names: { black, white, event, date }, ply: null }, told);
     if (unread) page.complain(`${unread === 1 ? "1 variation" : `${unread} variations`} left out: ${answer.unread[0]}`);
     return undefined;
   });
   return sent ? undefined : told("There is no connection to the server.");
+}
+
+/** A game of several in a few words. */
+const labelOf = ({ size, nodes, names: { black, white, event, date } }) =>
+  [`${black || "Black"} – ${white || "White"}`, `${size}×${size}`, `${nodes.length - 1} moves`, event, date]
+    .filter(Boolean)
+    .join(", ");
+
+/** Let the person choose among the games of a text. */
+function listGames(page, text, labels) {
+  const list = part("open-games");
+  list.replaceChildren(...labels.map((label, value) => make("option", { value }, `${value + 1}. ${label}`)));
+  list.parentElement.hidden = false;
+  list.selectedIndex = 0;
+  part("open-text").value = text;
+  part("open-told").textContent = "";
+  if (!part("open-dialog").open) part("open-dialog").showModal();
+}
+
+function openGame(page, game, told) {
+  const { size, nodes, setup, names, end, ply } = game;
+  try {
+    const tree = treeFrom({ size, swap: game.swap || nodes.some(({ move }) => move === SWAP), nodes, setup });
+    const line = lineThrough(tree, 0);
+    replay({ size, swap: tree.swap, setup, moves: movesTo(tree, line.at(-1)) });
+    if (end) tree.nodes[line.at(-1)].end = end;
+    goTo(tree, line.at(-1));
+    goTo(tree, line[ply ?? line.length - 1]);
+    page.begin(tree, { black: HUMAN, white: HUMAN });
+    page.names = names;
+    page.refresh();
+  } catch (error) {
+    return told(error.message);
+  }
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+  return told("");
 }
 
 /** Open the game of a file. */
@@ -64,35 +104,41 @@ export function listenToDrops(page) {
   });
 }
 
-/** The line that is shown, with its names, as text in the chosen format. */
+/** The game as text in the chosen format; the line that is shown is its main line. */
 export function writeGame(page) {
   const [format, text, told] = ["save-format", "save-text", "save-told"].map(part);
-  const game = page.wholeGame;
   const chosen = format.value;
   text.value = "";
   told.textContent = "";
   page.suffix = ".txt";
-  if (chosen === "link") {
-    text.value = location.href.replace(/#.*$/, "") + formatFragment(game);
-    return;
-  }
-  const message = {
-    do: "write",
-    position: game,
-    format: chosen,
-    black: nameOf(page, BLACK),
-    white: nameOf(page, WHITE),
-  };
-  const { end } = page.tree.nodes[lineThrough(page.tree, page.tree.at).at(-1)];
-  if (chosen === "sgf") {
-    const nodes = nodesOf(page.tree, lineThrough(page.tree, page.tree.at));
-    if (nodes.length > game.moves.length + 1) message.nodes = nodes;
-    if (nodes.length > MOST_NODES) {
-      told.textContent = `The game has ${short(nodes.length)} moves with its variations; ${MOST_NODES} are written.`;
+  const line = lineThrough(page.tree, page.tree.at);
+  const game = page.wholeGame;
+  const { end = null } = page.tree.nodes[line.at(-1)];
+  const { winner } = replay(game);
+  const result = winner ? { winner, how: "" } : end;
+  const names = { ...page.names, black: nameOf(page, BLACK), white: nameOf(page, WHITE) };
+  try {
+    if (chosen === "link") {
+      text.value = location.href.replace(/#.*$/, "") + formatFragment(game);
       return;
     }
+    if (chosen === "sgf") {
+      page.suffix = ".sgf";
+      text.value = sgfOf({ ...game, nodes: nodesOf(page.tree, line), names, end: result });
+      return;
+    }
+    if (chosen === "hexworld") {
+      text.value = hexworldOf({ ...game, ply: page.game.moves.length, end: result });
+      return;
+    }
+    inTurns(game);
+  } catch (error) {
+    told.textContent = error.message;
+    return;
   }
-  if (end) message.given_up = { loser: other(end.winner), how: end.how === RESIGNED ? "resigned" : "time" };
+  const { black, white } = names;
+  const message = { do: "write", position: game, format: chosen, black, white };
+  if (end?.how) message.given_up = { loser: other(end.winner), how: end.how === RESIGNED ? "resigned" : "time" };
   const sent = page.connection.send(message, (answer) => {
     if (format.value !== chosen) return; // another one was chosen meanwhile
     if (answer.type === "text") {
@@ -108,7 +154,7 @@ export function writeGame(page) {
 /** A player's name for a record. */
 function nameOf(page, colour) {
   const name = page.players[colour];
-  return (name === HUMAN ? (page.names?.[colour] ?? "") : name).slice(0, 100);
+  return name === HUMAN ? (page.names?.[colour] ?? "") : page.titleOf(name);
 }
 
 /** Save the text of the dialog as a file. */

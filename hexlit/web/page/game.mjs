@@ -1,7 +1,7 @@
 /* A game with its variations, its players and its clocks; nothing of it is seen. */
 
 import { afterThinking } from "./clocks.mjs";
-import { BLACK, WHITE, other, replay } from "./rules.mjs";
+import { moverAt, other, replay } from "./rules.mjs";
 import { addMove, goTo, lineThrough, movesTo, nextOf, pathTo } from "./variations.mjs";
 
 export const HUMAN = "human";
@@ -19,8 +19,8 @@ export class Game {
 
   /** Everything that follows from a change. */
   refresh() {
-    const { size, swap, at } = this.tree;
-    this.game = { size, swap, moves: movesTo(this.tree, at) };
+    const { size, swap, setup, at } = this.tree;
+    this.game = { size, swap, setup, moves: movesTo(this.tree, at) };
     this.position = replay(this.game);
     this.startClock();
   }
@@ -50,7 +50,8 @@ export class Game {
     const moves = lineThrough(this.tree, this.tree.at)
       .slice(1)
       .map((id) => this.tree.nodes[id].move);
-    return { size: this.tree.size, swap: this.tree.swap, moves };
+    const { size, swap, setup } = this.tree;
+    return { size, swap, setup, moves };
   }
 
   /** Milliseconds that a colour has left at this moment. */
@@ -62,9 +63,9 @@ export class Game {
 
   /** Add a move to the tree, and go there; returns whether it was legal. */
   add(move) {
-    const { size, swap, moves } = this.game;
+    const { game } = this;
     try {
-      replay({ size, swap, moves: [...moves, move] });
+      replay({ ...game, moves: [...game.moves, move] });
     } catch {
       return false; // such as a click on a stone
     }
@@ -96,7 +97,7 @@ export class Game {
 
   /** Whether the turn at a node is a program's, in a game of a program with a person. */
   ofProgram(id) {
-    const colour = (pathTo(this.tree, id).length - 1) % 2 ? WHITE : BLACK;
+    const colour = moverAt(this.tree.setup, pathTo(this.tree, id).length - 1);
     return this.players[colour] !== HUMAN && this.players[other(colour)] === HUMAN;
   }
 

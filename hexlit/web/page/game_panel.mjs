@@ -98,7 +98,11 @@ export function showPlayers(page) {
     .filter(({ name }) => playing.includes(name))
     .map(({ name, about, largest_board: largest }) => {
       const warning = largest && page.tree.size > largest ? `; trained on boards of up to ${largest} rows` : "";
-      return `${page.titleOf(name)}: ${about}${warning}.`;
+        return `${page.titleOf(name)}: ${about}${warning}.`;
     });
+  for (const colour of [BLACK, WHITE]) {
+    const [human] = part(`player-${colour}`).options;
+    human.textContent = page.names?.[colour] || "Human";
+  }
   part("players-told").textContent = told.join(" ");
 }

@@ -35,9 +35,7 @@ const KEYS = [
 
 /** The keys of the page, as in `KEYS`. */
 export function keysOf(page) {
-  if (page.connection.alone) return KEYS.filter(([, what]) => what !== "open");
-  if (!page.recorded) return KEYS;
-  const [arrows, ...others] = KEYS.filter(([, what]) => !NEED_SERVER.has(what));
+  const [arrows, ...others] = KEYS.filter(([, what]) => !page.recorded || !NEED_SERVER.has(what));
   const steps = [
     [["ArrowLeft"], "back", "←", "one move back"],
     [["ArrowRight"], "forward", "→", "one move forward"],
@@ -51,7 +49,7 @@ export function press(page, event, actions) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.target.closest("input:not([type=checkbox], [type=radio]), select, textarea")) return;
   const onBoard = event.target.closest("#board") !== null;
-  const steps = page.recorded && page.board.cursor < 0 && /^Arrow(Left|Right)$/.test(event.key);
+  const steps = page.board.cursor < 0 && /^Arrow(Left|Right)$/.test(event.key);
   if (onBoard && !steps && walk(page, event)) return;
   if (event.target.closest("#tree") && climb(page, event)) return;
   const found = keysOf(page).find(([keys, what]) => what && keys.includes(event.key));

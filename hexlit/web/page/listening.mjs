@@ -6,7 +6,9 @@ import { listenToDrops, readFile, writeGame } from "./files.mjs";
 import { fillPlayers } from "./game_panel.mjs";
 import { keysOf, press } from "./keyboard.mjs";
 import { listenToFingers } from "./recorded.mjs";
+import { writeComment } from "./notes.mjs";
 import { BLACK, LARGEST, SMALLEST, WHITE } from "./rules.mjs";
+import { nextOf } from "./variations.mjs";
 
 /** Fill what is chosen from, and listen to all controls. */
 export function listen(page) {
@@ -26,6 +28,23 @@ export function listen(page) {
   });
   document.addEventListener("keydown", (event) => press(page, event, actions));
   part("orientation").addEventListener("change", (event) => page.change({ orientation: event.target.value }));
+  part("stones").value = page.settings.stones;
+  part("numbers").checked = page.settings.numbers;
+  part("stones").addEventListener("change", (event) => page.change({ stones: event.target.value }));
+  part("numbers").addEventListener("change", (event) => page.change({ numbers: event.target.checked }));
+  part("comment").addEventListener("change", () => writeComment(page));
+  part("open-recent").addEventListener("change", (event) => {
+    part("open-text").value = event.target.value;
+  });
+  part("board").addEventListener(
+    "wheel",
+    (event) => {
+      if (event.ctrlKey || !event.deltaY) return; // a pinch zooms
+      event.preventDefault();
+      page.visit(event.deltaY < 0 ? page.node.parent : nextOf(page.tree, page.tree.at));
+    },
+    { passive: false },
+  );
   part("theme").addEventListener("change", (event) => page.change({ theme: event.target.value }));
   part("heat").addEventListener("change", (event) => page.change({ heat: event.target.value }));
   part("study").addEventListener("change", (event) => page.switchStudy(event.target.checked));
@@ -69,7 +88,7 @@ export function listen(page) {
   }
   listenToLines(page);
   if (page.recorded) listenToFingers(page);
-  else if (!page.connection.alone) listenToDrops(page);
+  else listenToDrops(page);
   part("board").addEventListener("blur", () => page.board.moveCursor(-1));
   part("mistakes").addEventListener("click", (event) => {
     const button = event.target.closest("[data-ply]");

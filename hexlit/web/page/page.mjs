@@ -16,10 +16,12 @@ import { openRecorded } from "./recorded.mjs";
 import { showReview } from "./review_panel.mjs";
 import { BLACK, WHITE, cellName, other } from "./rules.mjs";
 import { showSolve } from "./solve_panel.mjs";
+import { keepGame } from "./recent.mjs";
 import { STORED_GAME, stored } from "./storage.mjs";
 import { showOpenings, showPolicy, showStudy } from "./study_panel.mjs";
+import { showNotes, useTool } from "./notes.mjs";
 import { TreeView } from "./tree_view.mjs";
-import { findNode, goTo, lineThrough, newTree, nextOf, treeOf } from "./variations.mjs";
+import { findNode, goTo, lineThrough, newTree, nextOf, sameStart, treeOf } from "./variations.mjs";
 import { capital, moveText } from "./words.mjs";
 
 export class Page extends Game {
@@ -31,7 +33,7 @@ export class Page extends Game {
     this.hello = null;
     this.tab = "study";
     this.studying = false;
-    const usual = { orientation: "", theme: "auto", heat: "visits", level: FIRST_LEVEL };
+    const usual = { orientation: "", theme: "auto", heat: "visits", stones: "black", numbers: false, level: FIRST_LEVEL };
     this.settings = { ...usual, ...stored.read("localStorage", "hexlit") };
     this.pointed = null; // the line under the pointer
     this.board = new BoardView(part("board"), (cell) => this.choose(cell));
@@ -60,10 +62,7 @@ export class Page extends Game {
     } catch (error) {
       this.complain(error.message);
     }
-    const node =
-      saved && game && saved.tree.size === game.size && saved.tree.swap === game.swap
-        ? findNode(saved.tree, game.moves)
-        : -1;
+    const node = saved && game && sameStart(saved.tree, game) ? findNode(saved.tree, game.moves) : -1;
     this.fresh = !game;
     if (node >= 0) {
       const { tree, players, simulations, clock, paused, tab, studying } = saved;
@@ -78,6 +77,7 @@ export class Page extends Game {
 
   /** Begin another game; its tree may have moves. */
   begin(tree, players = this.players, clock = null, paused = false) {
+    keepGame(this);
     this.turn = null;
     this.fresh = false;
     Object.assign(this.analyst, { job: null, review: null, hint: null });
@@ -89,9 +89,12 @@ export class Page extends Game {
     this.refresh();
   }
 
-  /** A cell was chosen on the board. */
+  /** A cell was chosen on the board: it is played, or changed by the tool. */
   choose(cell) {
-    this.play(cellName(cell, this.tree.size));
+    const name = cellName(cell, this.tree.size);
+    const tool = part("tool").value;
+    if (tool) useTool(this, name, tool);
+    else this.play(name);
   }
 
   /** A move of whoever sits at the page; refused with a word while a program thinks. */
@@ -256,6 +259,7 @@ export class Page extends Game {
     Object.assign(this.settings, settings);
     stored.write("localStorage", "hexlit", this.settings);
     document.documentElement.dataset.theme = this.settings.theme;
+    document.documentElement.dataset.stones = this.settings.stones;
     this.soon();
   }
 
@@ -265,7 +269,7 @@ export class Page extends Game {
     try {
       const game = parseFragment(location.hash);
       if (!game) return;
-      const node = game.size === this.tree.size && game.swap === this.tree.swap ? findNode(this.tree, game.moves) : -1;
+      const node = sameStart(this.tree, game) ? findNode(this.tree, game.moves) : -1;
       if (node >= 0) this.visit(node);
       else if (this.recorded) history.replaceState(null, "", this.key);
       else this.begin(treeOf(game), { black: HUMAN, white: HUMAN });
@@ -317,6 +321,7 @@ export class Page extends Game {
     showOpenings(this);
     showSolve(this);
     showReview(this);
+    showNotes(this);
     showBoard(this);
     if (this.treeChanged) showTree(this);
     this.treeChanged = false;

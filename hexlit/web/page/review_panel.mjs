@@ -1,7 +1,7 @@
 /* The review of a game: its graph and its mistakes. */
 
 import { button, make, part } from "./elements.mjs";
-import { BLACK, WHITE } from "./rules.mjs";
+import { moverAt } from "./rules.mjs";
 import { chance, moveText, percent } from "./words.mjs";
 
 export function showReview(page) {
@@ -34,7 +34,7 @@ export function showReview(page) {
         make(
           "button",
           { type: "button", "data-ply": at + 1 },
-          make("i", { class: `stone ${at % 2 ? WHITE : BLACK}` }),
+          make("i", { class: `stone ${moverAt(page.tree.setup, at)}` }),
           make("span", {}, `${at + 1}. ${moveText(move)}`),
           make("b", {}, `−${percent(cost)}%`),
           make("span", { class: "quiet" }, best ? `better ${moveText(best)}` : ""),

@@ -1,7 +1,7 @@
 /* Draws the tree of variations; knows nothing of the server. */
 
 import { draw, pointsText } from "./elements.mjs";
-import { BLACK, SWAP, WHITE } from "./rules.mjs";
+import { PASS, SWAP, moverAt } from "./rules.mjs";
 import { layOut, pathTo } from "./variations.mjs";
 import { capital, moveText } from "./words.mjs";
 
@@ -45,7 +45,7 @@ export class TreeView {
               ];
         lines.push(draw("polyline", { points: pointsText(way), class: shown.has(id) ? "way shown" : "way" }));
       }
-      const colour = id === 0 ? "root" : column % 2 ? BLACK : WHITE;
+      const colour = id === 0 ? "root" : moverAt(tree.setup, column - 1);
       const name = id === 0 ? "Beginning" : `Move ${column}, ${capital(colour)} ${moveText(node.move)}`;
       const kind = `node ${colour}${id === tree.at ? " current" : ""}${marked.has(id) ? " mistake" : ""}`;
       stones.push(
@@ -59,7 +59,7 @@ export class TreeView {
             "aria-current": id === tree.at ? "true" : undefined,
           },
           draw("circle", { cx: x, cy: y, r: id === 0 ? 6 : 13 }),
-          ...(id === 0 ? [] : [draw("text", { x, y }, node.move === SWAP ? "S" : node.move)]),
+          ...(id === 0 ? [] : [draw("text", { x, y }, { [SWAP]: "S", [PASS]: "–" }[node.move] ?? node.move)]),
         ),
       );
     }

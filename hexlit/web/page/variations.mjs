@@ -2,15 +2,22 @@
 
 /**
  * A tree without moves. A node is {move, parent, children, follow, end, left}: `follow` is the child that was looked at
- * last, `end` is {winner, how} where somebody resigned or lost on time, `left` the milliseconds on both clocks.
+ * last, `end` is {winner, how} where somebody resigned or lost on time, `left` the milliseconds on both clocks. `comment`
+ * is a text, `marks` the marks of cells by their names. `setup` are the stones before the first move, see `replay`.
  */
-export function newTree(size, swap) {
-  return { size, swap, nodes: [{ move: "", parent: -1, children: [] }], at: 0 };
+export function newTree(size, swap, setup = null) {
+  return { size, swap, setup, nodes: [{ move: "", parent: -1, children: [] }], at: 0 };
 }
 
+/** Whether two trees, or a tree and a game, have the same board, rule and first position. */
+export const sameStart = (one, two) =>
+  one.size === two.size &&
+  one.swap === two.swap &&
+  JSON.stringify(one.setup ?? null) === JSON.stringify(two.setup ?? null);
+
 /** The tree of one game; stands at its end. */
-export function treeOf({ size, swap, moves }) {
-  const tree = newTree(size, swap);
+export function treeOf({ size, swap, moves, setup = null }) {
+  const tree = newTree(size, swap, setup);
   for (const move of moves) tree.at = addMove(tree, tree.at, move);
   return tree;
 }
@@ -28,11 +35,12 @@ export function addMove(tree, id, move) {
   return tree.nodes.length - 1;
 }
 
-/** The tree of `nodes` ([{move, parent}], the empty board first); the first child of each is on the main line. */
-export function treeFrom({ size, swap, nodes }) {
-  const tree = newTree(size, swap);
+/** The tree of `nodes` ([{move, parent, comment, marks}], the first position first); first children are the main line. */
+export function treeFrom({ size, swap, nodes, setup = null }) {
+  const tree = newTree(size, swap, setup);
   const ids = [0];
   for (const { move, parent } of nodes.slice(1)) ids.push(addMove(tree, ids[parent], move));
+  nodes.forEach(({ comment, marks }, number) => Object.assign(tree.nodes[ids[number]], { comment, marks }));
   return tree;
 }
 
@@ -43,8 +51,8 @@ export function nodesOf(tree, line) {
   const waiting = [{ id: 0, parent: -1 }];
   while (waiting.length) {
     const { id, parent } = waiting.pop();
-    const { move, children } = tree.nodes[id];
-    nodes.push({ move, parent });
+    const { move, children, comment, marks } = tree.nodes[id];
+    nodes.push({ move, parent, comment, marks });
     const number = nodes.length - 1;
     const sorted = [...children.filter((child) => on.has(child)), ...children.filter((child) => !on.has(child))];
     for (const child of sorted.reverse()) waiting.push({ id: child, parent: number });

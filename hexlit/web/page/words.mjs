@@ -5,7 +5,7 @@ import { SWAP, other } from "./rules.mjs";
 export const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** A move for people. */
-export const moveText = (move) => (move === SWAP ? "swap" : move);
+export const moveText = (move) => (move === SWAP ? "swap" : move); // a pass is its own word
 
 /** The winning chance, 0 to 1, that a value in [-1, 1] stands for. */
 export const chance = (value) => Math.min(1, Math.max(0, (1 + value) / 2));
@@ -26,7 +26,7 @@ export const lineText = (line, ply) => line.map((move, step) => `${ply + step + 
 export function statusText({ toMove, winner, end, names, busy, paused, ply }) {
   const who = (colour) => capital(colour) + (names[colour] ? ` (${names[colour]})` : "");
   if (winner) return `${who(winner)} wins after ${ply} moves`;
-  if (end) return `${who(end.winner)} wins: ${capital(other(end.winner))} ${end.how}`;
+  if (end) return `${who(end.winner)} wins: ${end.how ? `${capital(other(end.winner))} ${end.how}` : "so the record says"}`;
   const mover = `${capital(toMove)} to move`;
   if (paused) return `${mover} · paused`;
   return busy ? `${mover} · ${names[toMove]} thinks` : mover;

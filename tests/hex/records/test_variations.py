@@ -1,16 +1,13 @@
 """Variations of a game in SGF: as they are written by hand, and round trips."""
 
-import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from hexlit.hex.board import GameBoard
-from hexlit.hex.notation import format_cell, parse_cell
-from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.notation import format_cell
 from hexlit.hex.records.formats import FORMATS
 from hexlit.hex.records.game import RecordedGame, as_record
-from hexlit.hex.records.variations import Variation, main_line, read_variations, write_variations
+from hexlit.hex.records.variations import Variation, read_variations
 
 SIZE = 4
 
@@ -90,47 +87,3 @@ def trees(draw: st.DrawFn) -> list[Variation]:
             nodes.append(Variation(move, parent))
             boards.append((*boards[parent], move))
     return nodes
-
-
-def main_of(nodes: list[Variation]) -> list[int]:
-    line, at = [], 0
-    while following := [
-        number for number, node in enumerate(nodes) if number and node.parent == at
-    ]:
-        at = following[0]
-        line.append(nodes[at].move)
-    return line
-
-
-@given(nodes=trees())
-def test_a_tree_is_written_and_read(nodes: list[Variation]) -> None:
-    main = main_of(nodes)
-    board = GameBoard(SIZE, swap=True, moves=main)
-    ending = Ending.CONNECTED if board.winner else Ending.RESIGNED
-    winner, moves = board.winner or -board.to_move, np.array(main, np.int16)
-    record = GameRecord(0, SIZE, SIZE**2 in main, moves, winner, ending, black="A [1]", white="B\\")
-    text = write_variations(record, nodes)
-    found = read_variations(text.splitlines(keepends=True))
-    assert sorted(lines_of(found.nodes, SIZE)) == sorted(lines_of(nodes, SIZE))
-    assert main_of(found.nodes) == main
-    (game,) = FORMATS["sgf"].read(text.splitlines(keepends=True), "")
-    assert isinstance(game, RecordedGame)
-    again = as_record(game)
-    assert (again.moves.tolist(), again.winner, again.ending) == (
-        main,
-        record.winner,
-        record.ending,
-    )
-    assert (again.black, again.white) == ("A [1]", "B\\")
-
-
-def test_the_text_has_brackets_where_lines_part_and_nowhere_else() -> None:
-    cells = {name: parse_cell(name, SIZE) for name in ("a1", "b2", "c3", "d4")}
-    record = GameRecord(
-        0, SIZE, False, np.array([cells["a1"], cells["b2"]], np.int16), 0, Ending.UNFINISHED
-    )
-    header = "(;FF[4]GM[11]CA[UTF-8]AP[hexlit]SZ[4]"
-    nodes = main_line(record.moves.tolist())
-    assert write_variations(record, nodes) == f"{header};B[a1];W[b2])\n"
-    nodes += [Variation(cells["c3"], 1), Variation(cells["d4"], 3)]
-    assert write_variations(record, nodes) == f"{header};B[a1](;W[b2])(;W[c3];B[d4]))\n"
