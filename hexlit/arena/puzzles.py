@@ -13,6 +13,7 @@ from hexlit.arena.players import Network
 from hexlit.arena.positions import GameSource, limits_of, play_games, symmetric_key
 from hexlit.errors import UsageError
 from hexlit.hex.arrays import Int8Array
+from hexlit.hex.notation import format_cell
 from hexlit.hex.records.game import RecordedGame, RecordedMove
 from hexlit.hex.records.sgf import write_sgf
 from hexlit.hex.solver import ExactSolver, UnsolvedError
@@ -41,6 +42,8 @@ class Puzzle:
     """The only cell that wins."""
     likeliest: int
     """The policy's likeliest move, which loses."""
+    refutation: int
+    """An answer that wins against it."""
     grade: int | None = None
     """The least of `GRADES` with which the search plays the solution, and plays it again with twice
     as many.
@@ -49,18 +52,23 @@ class Puzzle:
     """
 
     def sgf(self, number: int) -> str:
-        """The position as stones that are set up, and the solution as the only move, with the grade
-        in its comment.
+        """The position as stones that are set up, with the grade as its comment.
+
+        The likeliest move with its refutation is a variation, marked as bad (BM); the solution is
+        the other one, marked as good (TE).
         """
         setup = tuple(
             RecordedMove(int(self.cells[cell]), int(cell)) for cell in np.flatnonzero(self.cells)
         )
         comment = f"Grade: {self.grade or f'above {GRADES[-1]}'}"
         size = round(len(self.cells) ** 0.5)
-        game = RecordedGame(
-            size, (RecordedMove(self.to_move, self.solution),), setup, comment=comment
+        root = write_sgf(RecordedGame(size, (), setup, comment=comment), f"Puzzle {number}")
+        mover, other = ("B", "W") if self.to_move > 0 else ("W", "B")
+        wrong, reply, right = (
+            format_cell(cell, size) for cell in (self.likeliest, self.refutation, self.solution)
         )
-        return write_sgf(game, f"Puzzle {number}")
+        lines = f"(;{mover}[{wrong}]BM[1];{other}[{reply}])(;{mover}[{right}]TE[1])"
+        return f"{root.rstrip().removesuffix(')')}PL[{mover}]{lines})\n"
 
 
 def make_puzzles(
@@ -128,7 +136,8 @@ def _drawn(network: Network, seed: int, rounds: int) -> Iterator[Puzzle]:
                         continue
                     wins = solver.solve(board, colour, limits.nodes).winning_moves
                     if len(wins) == 1:
-                        yield Puzzle(board, colour, wins[0], move)
+                        answers = solver.solve(after, -colour, limits.nodes).winning_moves
+                        yield Puzzle(board, colour, wins[0], move, answers[0])
                         break
 
 

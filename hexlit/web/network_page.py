@@ -21,12 +21,14 @@ from hexlit.files import replacing
 from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.config import BLOCKS, obstacle_for_plain_parts
 from hexlit.nets.tower import HexNet
-from hexlit.web.pages import as_script, joined, one_file
+from hexlit.web.pages import PAGE, as_script, one_file, packed
 
 START, WORKER = "../engine/start.mjs", "../engine/worker.mjs"
 """The script of the page, and that of its worker."""
 SIZES = (5, 13)
 """Rows of the smallest and of the largest board on offer."""
+PUZZLES = PAGE / "puzzles.sgf"
+"""A hundred positions of 7x7, by `hexlit games puzzles board=7 count=100 seed=1`."""
 
 
 LEVELS = [
@@ -75,11 +77,12 @@ def write_page(
         "levels": LEVELS,
         "level": USUAL_LEVEL,
     }
-    data = {"network": as_script(content), "worker": joined(WORKER)}
+    puzzles = as_script(PUZZLES.read_text(encoding="utf-8"))
+    data = {"network": as_script(content), "worker": packed(WORKER), "puzzles": puzzles}
     # Only the worker computes with WebAssembly; it has the policy of its page.
     page = one_file(
         "hexlit",
-        joined(START),
+        packed(START),
         data,
         state="data-alone",
         allowed=" 'wasm-unsafe-eval'; worker-src blob:",

@@ -61,7 +61,7 @@ def recorded_page(
         }
     )
     title = f"{record.black or 'Black'} – {record.white or 'White'}, {record.size}×{record.size}"
-    return one_file(title, joined(), {"recorded": content}, state="data-recorded")
+    return one_file(title, packed(), {"recorded": content}, state="data-recorded")
 
 
 def one_file(
@@ -145,6 +145,9 @@ FIRST = "main.mjs"
 """The module that the page loads; all others are imported."""
 _IMPORT = re.compile(r'^import \{[^{}]*\} from "(\.\.?/(?:\w+/)?\w+\.mjs)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function\*?|class|const|let) )", re.MULTILINE)
+_COMMENT = re.compile(r"^ *(?:/\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
+"""Comments that stand on lines of their own."""
+_INDENT = re.compile(r"^ +", re.MULTILINE)
 _LOADS = re.compile(r'  <(?:link rel="modulepreload"|script type="module" src=)[^\n]*\n')
 """The lines of the page that load its modules."""
 
@@ -152,7 +155,7 @@ _LOADS = re.compile(r'  <(?:link rel="modulepreload"|script type="module" src=)[
 def joined(first: str = FIRST) -> str:
     """One script with the effect of the module `first`, a path from `PAGE`.
 
-    It has all that it imports, each once and after its own imports.
+    It has all that it imports, each once and after its own imports, without comments.
     """
     texts: dict[Path, str] = {}
 
@@ -161,7 +164,12 @@ def joined(first: str = FIRST) -> str:
             text = path.read_text(encoding="utf-8")
             for imported in _IMPORT.findall(text):
                 add((path.parent / imported).resolve())
-            texts[path] = _EXPORT.sub("", _IMPORT.sub("", text))
+            texts[path] = _COMMENT.sub("", _EXPORT.sub("", _IMPORT.sub("", text)))
 
     add((PAGE / first).resolve())
     return "\n".join(texts.values())
+
+
+def packed(first: str = FIRST) -> str:
+    """As `joined`, without indentation; no text of the modules goes over several lines."""
+    return _INDENT.sub("", joined(first))

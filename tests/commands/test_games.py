@@ -181,7 +181,8 @@ def test_puzzles_are_written_as_sgf_and_as_a_page_that_hides_the_solutions(
     assert (
         len(made)
         == page.count("<details><summary>")
-        == Path("new/puzzles.sgf").read_text().count("(;")
+        == Path("new/puzzles.sgf").read_text().count("(;FF")
+        == Path("new/puzzles.sgf").read_text().count("TE[1]")
         == 5
     )
     assert main(["solve", "file=new/puzzles.sgf", "move=0", "json=true"]) == 0

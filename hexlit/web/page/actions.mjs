@@ -5,6 +5,7 @@ import { copy, download, readGame, writeGame } from "./files.mjs";
 import { HUMAN } from "./game.mjs";
 import { TURNS } from "./geometry.mjs";
 import { otherSide } from "./notes.mjs";
+import { nextPuzzle } from "./puzzles.mjs";
 import { keepGame, listRecent } from "./recent.mjs";
 import { PASS, SWAP } from "./rules.mjs";
 import { lineThrough, makeMainLine, newTree, nextOf, removeVariation } from "./variations.mjs";
@@ -21,6 +22,7 @@ export function actionsOf(page) {
       listRecent();
       show("open-dialog");
     },
+    puzzle: () => nextPuzzle(page),
     save: () => {
       show("save-dialog");
       writeGame(page);

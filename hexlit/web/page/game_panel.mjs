@@ -82,7 +82,7 @@ export function fillPlayers(page) {
     ...group("Programs", programs.map((one) => one.cloneNode(true))),
   ];
   for (const id of ["player-black", "player-white", "new-black", "new-white"]) part(id).replaceChildren(...options());
-  const chosen = page.adviser;
+  const chosen = part("adviser").value;
   const advisers = offered.filter(({ studies }) => studies);
   showPlayers(page);
   part("adviser").replaceChildren(...advisers.map(({ name, title }) => make("option", { value: name }, title || name)));

@@ -12,6 +12,7 @@ import { fillPlayers, showClocks, showControls, showPlayers, showStatus } from "
 import { GraphView } from "./graph_view.mjs";
 import { listen } from "./listening.mjs";
 import { FIRST_LEVEL, isLevel, levelsAmong, playerOf, rate } from "./my_level.mjs";
+import { tryPuzzle } from "./puzzles.mjs";
 import { openRecorded } from "./recorded.mjs";
 import { showReview } from "./review_panel.mjs";
 import { BLACK, WHITE, cellName, other } from "./rules.mjs";
@@ -82,7 +83,7 @@ export class Page extends Game {
     this.fresh = false;
     Object.assign(this.analyst, { job: null, review: null, hint: null });
     this.analyst.stopSolving();
-    Object.assign(this, { tree, players, clock, paused, pointed: null, names: null });
+    Object.assign(this, { tree, players, clock, paused, pointed: null, names: null, puzzle: null });
     if (clock) tree.nodes[0].left = newClocks(clock.minutes);
     this.board.moveCursor(-1);
     this.complain("");
@@ -101,6 +102,7 @@ export class Page extends Game {
   play(move) {
     if (this.over) return this.say("The game is over. Go back to try another move.");
     if (this.engine) return this.say(`${this.titleOf(this.engine)} is thinking. Pause to play for it.`);
+    if (tryPuzzle(this, move)) return true;
     const known = this.tree.nodes.length;
     const legal = this.add(move);
     const again = legal && this.tree.nodes.length === known && this.ofProgram(this.tree.at);
@@ -177,13 +179,10 @@ export class Page extends Game {
     return Math.min(1000000, Math.max(1, number || this.hello?.simulations || 1));
   }
 
-  get adviser() {
-    return part("adviser").value;
-  }
-
   /** The situation for the analyst. */
   get situation() {
-    const { game, key, over, tab, studying, adviser, simulations } = this;
+    const { game, key, over, tab, studying, simulations } = this;
+    const adviser = part("adviser").value;
     const engine = this.hello ? this.engine : "";
     const timed = engine && this.turn;
     const seconds = timed ? thinkingSeconds(this.leftOf(this.turn.colour), 1000 * this.clock.increment) : undefined;
@@ -218,7 +217,7 @@ export class Page extends Game {
   /** Whether somebody can give advice; says so where not. */
   able() {
     if (!this.connection.open) this.complain("There is no connection to the server.");
-    else if (!this.adviser) this.complain("None of the players on offer can study positions.");
+    else if (!part("adviser").value) this.complain("None of the players on offer can study positions.");
     else return true;
     return false;
   }
@@ -341,7 +340,7 @@ export class Page extends Game {
     this.soon();
   }
 
-  /** Tell what went wrong; "" takes it away. */
+  /** Tell what went wrong. */
   complain(text) {
     const box = part("message");
     box.firstElementChild.textContent = text;

@@ -219,6 +219,8 @@ function noteOn(node, values, size) {
     if (cellIndex(cell.trim().toLowerCase(), size) >= 0) marks[cell.trim().toLowerCase()] = `LB:${label.join(":")}`;
   }
   if (Object.keys(marks).length) node.marks = marks;
+  if (values.TE) node.good = true;
+  if (values.BM) node.good = false;
 }
 
 /** A game that White begins, as the same game with Black first: cells and people change places. */

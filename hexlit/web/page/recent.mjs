@@ -7,8 +7,8 @@ import { stored } from "./storage.mjs";
 import { lineThrough, nodesOf } from "./variations.mjs";
 import { sgfOf } from "./writing.mjs";
 
-const STORED = "hexlit-recent-1";
-const MOST = 20;
+const RECENT = "hexlit-recent-1";
+const MOST_RECENT = 20;
 const FEWEST_MOVES = 4; // of a game that is kept
 
 /** Keep the game of the page, before another one begins. */
@@ -24,13 +24,13 @@ export function keepGame(page) {
   const text = sgfOf({ ...game, nodes: nodesOf(page.tree, line), names, end });
   const people = `${names.black || "Human"} – ${names.white || "Human"}`;
   const label = `${names.date}, ${people}, ${game.size}×${game.size}, ${game.moves.length} moves`;
-  const others = (stored.read("localStorage", STORED) ?? []).filter((one) => one.text !== text);
-  stored.write("localStorage", STORED, [{ label, text }, ...others].slice(0, MOST));
+  const others = (stored.read("localStorage", RECENT) ?? []).filter((one) => one.text !== text);
+  stored.write("localStorage", RECENT, [{ label, text }, ...others].slice(0, MOST_RECENT));
 }
 
 /** Fill the list of the dialog. */
 export function listRecent() {
-  const games = stored.read("localStorage", STORED) ?? [];
+  const games = stored.read("localStorage", RECENT) ?? [];
   const options = games.map(({ label, text }) => make("option", { value: text }, label));
   part("open-recent").replaceChildren(make("option", { value: "" }, "choose …"), ...options);
   part("open-recent-part").hidden = !games.length;

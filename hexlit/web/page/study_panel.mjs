@@ -107,6 +107,6 @@ export function showOpenings(page) {
   } else if (there) {
     told = "The map belongs to the empty board.";
   }
-  part("openings-told").textContent = page.adviser ? told : "None of the players on offer can study positions.";
+  part("openings-told").textContent = part("adviser").value ? told : "None of the players on offer can study positions.";
   button("first-board").hidden = moves.length === 0;
 }

@@ -3,7 +3,7 @@
 /**
  * A tree without moves. A node is {move, parent, children, follow, end, left}: `follow` is the child that was looked at
  * last, `end` is {winner, how} where somebody resigned or lost on time, `left` the milliseconds on both clocks. `comment`
- * is a text, `marks` the marks of cells by their names. `setup` are the stones before the first move, see `replay`.
+ * is a text, `marks` the marks of cells by their names, `good` whether SGF calls the move good or bad. `setup` are the stones before the first move, see `replay`.
  */
 export function newTree(size, swap, setup = null) {
   return { size, swap, setup, nodes: [{ move: "", parent: -1, children: [] }], at: 0 };
@@ -40,7 +40,9 @@ export function treeFrom({ size, swap, nodes, setup = null }) {
   const tree = newTree(size, swap, setup);
   const ids = [0];
   for (const { move, parent } of nodes.slice(1)) ids.push(addMove(tree, ids[parent], move));
-  nodes.forEach(({ comment, marks }, number) => Object.assign(tree.nodes[ids[number]], { comment, marks }));
+  nodes.forEach(({ comment, marks, good }, number) =>
+    Object.assign(tree.nodes[ids[number]], { comment, marks, good }),
+  );
   return tree;
 }
 
@@ -51,8 +53,8 @@ export function nodesOf(tree, line) {
   const waiting = [{ id: 0, parent: -1 }];
   while (waiting.length) {
     const { id, parent } = waiting.pop();
-    const { move, children, comment, marks } = tree.nodes[id];
-    nodes.push({ move, parent, comment, marks });
+    const { move, children, comment, marks, good } = tree.nodes[id];
+    nodes.push({ move, parent, comment, marks, good });
     const number = nodes.length - 1;
     const sorted = [...children.filter((child) => on.has(child)), ...children.filter((child) => !on.has(child))];
     for (const child of sorted.reverse()) waiting.push({ id: child, parent: number });

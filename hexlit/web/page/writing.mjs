@@ -10,8 +10,9 @@ const oneLine = (text) => escaped(text.replace(/\s+/g, " "));
 const letterOf = (colour) => (colour === BLACK ? "B" : "W");
 
 /** The properties of a node's comment and marks; a mark is the name of a property, or `LB:` and its text. */
-function notesOf({ comment, marks = {} }) {
+function notesOf({ comment, marks = {}, good }) {
   const texts = comment ? [`C[${escaped(comment)}]`] : [];
+  if (good !== undefined) texts.push(good ? "TE[1]" : "BM[1]");
   const cells = Object.entries(marks);
   for (const name of ["TR", "CR", "SQ", "MA"]) {
     const marked = cells.filter(([, mark]) => mark === name);
@@ -30,7 +31,7 @@ function setupOf(setup) {
 }
 
 /**
- * A game as SGF. `nodes` is its tree from the first position on, [{move, parent, comment, marks}]; `end` is
+ * A game as SGF. `nodes` is its tree from the first position on, [{move, parent, comment, marks, good}]; `end` is
  * {winner, how} or null, and stands after the line of first children.
  */
 export function sgfOf({ size, setup, nodes, names, end }) {
