@@ -33,15 +33,25 @@ class GamesConfig(Settings):
     format: str | None = one_of(FORMATS, None)
     """Export: name of the format. None: from the name of target."""
     size: int | None = number(None, "[2, inf)")
-    """Export, stats: rows of the board; only games on such boards. None: all games."""
+    """Export, stats, show: rows of the board; only games on such boards. None: all games."""
     winner: str | None = one_of(("black", "white"), None)
-    """Export, stats: winner; only games that it won. None: all games."""
+    """Export, stats, show: winner; only games that it won. None: all games."""
     ending: str | None = one_of(ENDINGS, None)
-    """Export, stats: ending; only such games. None: all games."""
+    """Export, stats, show: ending; only such games. None: all games."""
+    player: str | None = None
+    """Export, stats, show: name of a player; only games in which it plays. None: all games."""
+    event: str | None = None
+    """Export, stats, show: a part of the event's name in a file. None: all games."""
+    date: str | None = None
+    """Export, stats, show: the beginning of the date in a file, such as 2026-11. None: all games."""
+    opening: str | None = None
+    """Export, stats, show: first moves, such as "a3 swap-pieces", turned by 180 degrees, too. None:
+    all games.
+    """
     games: int | None = number(None, "[1, inf)")
     """Export, stats: number of games; only the first ones. None: all games."""
     game: int = number(1, "[1, inf)")
-    """Show: number of the game, from 1; those that cannot be read count, too."""
+    """Show: number of the game among those chosen, from 1; those that cannot be read count, too."""
     ply: int | None = number(None, "[0, inf)")
     """Show: number of moves on the board. None: all."""
     svg: str | None = None

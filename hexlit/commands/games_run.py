@@ -114,9 +114,11 @@ def export(settings: "GamesConfig", reader: GameReader) -> Document:
 
 def show(settings: "GamesConfig", reader: GameReader) -> None:
     """Draw one game on the terminal, and as SVG if requested."""
-    record = next(islice(reader, settings.game - 1, None), None)
+    record = next(islice(_selection(settings).of(reader), settings.game - 1, None), None)
     if record is None:
-        raise UsageError(f"game={settings.game}: {reader.games:,} games are there")
+        raise UsageError(
+            f"game={settings.game}: {reader.games:,} games are there, not as many of those chosen"
+        )
     if isinstance(record, RecordError):
         raise UsageError(f"game={settings.game}: {record}")
     ply = len(record.moves) if settings.ply is None else settings.ply
@@ -188,7 +190,16 @@ def puzzles(settings: "GamesConfig", reader: GameReader) -> None:
 
 def _selection(settings: "GamesConfig") -> Selection:
     ending = None if settings.ending is None else Ending(settings.ending)
-    return Selection(settings.size, _WINNERS.get(settings.winner or ""), ending, settings.games)
+    return Selection(
+        settings.size,
+        _WINNERS.get(settings.winner or ""),
+        ending,
+        settings.games,
+        settings.player,
+        settings.event,
+        settings.date,
+        settings.opening,
+    )
 
 
 ACTIONS: dict[

@@ -4,7 +4,7 @@ formats.
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -40,14 +40,22 @@ class Selection:
     ending: Ending | None = None
     games: int | None = None
     """Number of fitting games to take, from the first on."""
+    player: str | None = None
+    """Name of one of the players."""
+    event: str | None = None
+    """A part of the event's name, as the file has it; games of a store have none."""
+    date: str | None = None
+    """The beginning of the date, such as 2026-11."""
+    opening: str | None = None
+    """The first moves, such as `a3 swap-pieces`, also turned by 180 degrees."""
 
-    def of(self, games: Iterable[GameRecord | RecordError]) -> Iterator[GameRecord | RecordError]:
-        """The chosen games of `games`, and every error on the way."""
+    def of(self, reader: GameReader) -> Iterator[GameRecord | RecordError]:
+        """The chosen games of `reader`, and every error on the way."""
         fitting = 0
-        for game in games:
+        for game in reader:
             if isinstance(game, RecordError):
                 yield game
-            elif self._fits(game):
+            elif self._fits(game) and self._was_on(reader.recorded):
                 yield game
                 fitting += 1
                 if fitting == self.games:
@@ -58,7 +66,21 @@ class Selection:
             return False
         if self.winner not in (None, game.winner):
             return False
-        return self.ending in (None, game.ending)
+        if self.player not in (None, game.black, game.white):
+            return False
+        return self.ending in (None, game.ending) and self._opens(game)
+
+    def _was_on(self, recorded: RecordedGame | None) -> bool:
+        event, date = ("", "") if recorded is None else (recorded.event, recorded.date)
+        return (self.event or "").lower() in event.lower() and date.startswith(self.date or "")
+
+    def _opens(self, game: GameRecord) -> bool:
+        if self.opening is None:
+            return True
+        wanted = self.opening.split()
+        first = game.moves[: len(wanted)]
+        turned = rotate_moves(first, game.size)
+        return any(format_moves(moves, game.size).split() == wanted for moves in (first, turned))
 
 
 WINNERS = {1: "black", -1: "white", 0: "unknown"}

@@ -38,6 +38,8 @@ class WebSettings(Settings):
     """Memory of the search tree of one player in one browser, in MB."""
     seconds: float = number(60.0, "[0.01, 3600]", unit="seconds")
     """Longest thinking time of a move, in seconds."""
+    resign: float = number(0.0, "[0, 0.5]")
+    """A searching player whose winning chance is below this number resigns; 0: never."""
     live_simulations: int = number(100_000, "[1, 1000000]")
     """Most simulations of a study."""
     interval: float = number(0.25, "[0.01, 3600]", unit="seconds")

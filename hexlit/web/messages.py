@@ -21,6 +21,7 @@ to an impossible request is `{"type": "error", "text": ...}`, to a stopped one `
 | review | position, player, simulations | `review` for each position of the game: ply, value, best, expected, cost |
 | read | text, game | `game`: size, swap, moves, nodes, unread, black, white, event, date, end, games, format |
 | write | position, format, black, white, given_up | `text`: the game in `format` (sgf, hexworld, ...) |
+| hurry | | `hurried`: a player that searches for a move plays its best one so far |
 | stop | work | `stopped`: the `search` or the `solve` under way in this browser is stopped too; without `work` both |
 
 `must_play` holds cells: the player to move has to play one of them, as virtual connections of the
@@ -160,11 +161,17 @@ class Stop(_Numbered):
     work: Literal["search", "solve"] | None = None
 
 
+class Hurry(_Numbered):
+    """Let a player that thinks move at once."""
+
+    do: Literal["hurry"]
+
+
 Quick = Hello | GetPosition | Read | Write
 """Requests with an immediate answer."""
 Thinking = Question | Move | Series
 """Requests that search: one per browser at a time."""
-Request = Quick | Thinking | Solve | Stop
+Request = Quick | Thinking | Solve | Stop | Hurry
 
 _ANY: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="do")])
 

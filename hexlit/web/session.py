@@ -13,6 +13,7 @@ from hexlit.web.config import WebSettings
 from hexlit.web.messages import (
     GetPosition,
     Hello,
+    Hurry,
     Read,
     Solve,
     Stop,
@@ -76,6 +77,9 @@ class BrowserSession:
                 if request.work != "search":
                     self._solves.stop()
                 self._stopped(request.id)
+            case Hurry():
+                self._thinking.hurry()
+                self._send({"id": request.id, "type": "hurried", "final": True})
             case Solve():
                 self._solves.begin(
                     lambda stopped: self._solve(request, stopped), lambda: self._stopped(request.id)

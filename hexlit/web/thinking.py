@@ -57,6 +57,11 @@ class Thinking:
         self._lock = lock
         self._settings = settings
         self._verdicts = verdicts
+        self._hurried = threading.Event()
+
+    def hurry(self) -> None:
+        """Let the player that searches for a move play its best one so far."""
+        self._hurried.set()
 
     def answers(self, request: messages.Thinking, stopped: Until) -> Iterator[Answer]:
         """The answers to `request`, see `hexlit.web.messages`; ends early where `stopped` says so.
@@ -102,7 +107,8 @@ class Thinking:
             return self._move_of_player(request, board, stopped)
         thinker = self._thinker(request.player, board)
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
-        enough = stop_at(time.monotonic() + seconds, until)
+        self._hurried.clear()
+        enough = stop_at(time.monotonic() + seconds, lambda: until() or self._hurried.is_set())
         settled = thinker.settled(board.cells, board.to_move)
         if settled is not None:
             return played(board, settled.action) | {"value": settled.value, "found": None}
@@ -117,7 +123,9 @@ class Thinking:
                 return played(board, proved.action) | {"value": proved.value, "found": None}
         thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=enough)
         found = _found(thinker, board.size)
-        return played(board, thought.action) | {"value": thought.value, "found": found}
+        gives_up = (1 + thought.value) / 2 < self._settings.resign
+        action = RESIGN if gives_up else thought.action
+        return played(board, action) | {"value": thought.value, "found": found}
 
     def _move_of_player(self, request: messages.Move, board: GameBoard, stopped: Until) -> Answer:
         try:

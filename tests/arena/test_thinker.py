@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.arena.engine import HtpEngine
+from hexlit.arena.first_stones import MakeEvaluator
 from hexlit.arena.players import Player, SearchPlayer
 from hexlit.arena.position import empty_position, may_swap
-from hexlit.arena.thinker import MakeEvaluator, Thinker, plies_before
+from hexlit.arena.thinker import Thinker, plies_before
 from hexlit.hex.board import GameBoard
 from hexlit.hex.jit import restored_threads, use_threads
 from hexlit.nets.evaluator import NetworkEvaluator

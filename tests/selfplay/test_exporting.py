@@ -92,6 +92,24 @@ def test_some_games_can_be_chosen(selection: Selection, written: int, tmp_path: 
     assert result.written == written
 
 
+def test_games_are_chosen_by_people_event_date_and_opening(tmp_path: Path) -> None:
+    texts = [
+        "(;GM[11]SZ[3]PB[Ann]PW[Bob]EV[Spring Cup]DT[2026-03-01];B[a1];W[b2])",
+        "(;GM[11]SZ[3]PB[Ann]PW[Ann]EV[Autumn Cup]DT[2026-10-01];B[c3];W[b2])",
+    ]
+    (tmp_path / "games.sgf").write_text("\n".join(texts))
+    for selection, count in (
+        (Selection(player="Ann"), 2),
+        (Selection(player="Bob"), 1),
+        (Selection(event="cup"), 2),
+        (Selection(event="spring"), 1),
+        (Selection(date="2026-10"), 1),
+        (Selection(opening="a1 b2"), 2),
+        (Selection(opening="b2"), 0),
+    ):
+        assert len(list(selection.of(read(tmp_path / "games.sgf")))) == count
+
+
 @pytest.mark.parametrize(
     ("text", "selection", "said"),
     [

@@ -339,3 +339,20 @@ def test_a_study_under_the_swap_rule_counts_the_swap(page: Page) -> None:
     assert opening["expected"] != ["b2"]
     values = {one["move"]: one["value"] for one in opening["candidates"]}
     assert opening["value"] == max(values.values())
+
+
+def test_a_player_that_thinks_moves_at_once_where_it_is_hurried(page: Page) -> None:
+    position = game(size=5)
+    number = page.send("move", position=position, player="rollouts", simulations=1_000_000)
+    time.sleep(0.5)
+    page.ask("hurry")
+    (answer,) = page.receive(number)
+    assert answer["type"] == "move"
+    assert answer["found"]["visits"] < 1_000_000
+
+
+def test_a_player_without_a_chance_resigns_where_that_is_wanted() -> None:
+    lost = game("b2", "a1", "b1", "c1", "a2")  # Black has two ways to the bottom
+    with opened(client(resign=0.4)) as page:
+        move = page.ask("move", position=lost, player="rollouts", simulations=200)
+        assert (move["move"], move["position"]["winner"]) == ("resign", "")

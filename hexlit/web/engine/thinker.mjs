@@ -45,6 +45,13 @@ export class Thinker {
     return search;
   }
 
+  /** Let a search for a move end with what it has found so far. */
+  hurry() {
+    for (const { plan, visits } of this.searches.values()) {
+      if (plan && visits > plan.start) plan.row.length = Math.min(plan.row.length, visits - plan.start);
+    }
+  }
+
   newSearch(size) {
     const evaluate = (planes, rows, actions) => this.network.evaluate(planes, rows, actions);
     return new Search(evaluate, size, this.knowsSwap);

@@ -39,6 +39,11 @@ onmessage = ({ data }) => {
     answer(data.id, { type: "begin", problem: thinker.network.problem, final: true });
     return;
   }
+  if (data.do === "hurry") {
+    thinker.hurry();
+    answer(data.id, { type: "hurried", final: true });
+    return;
+  }
   const idle = !running;
   stop();
   if (data.do === "stop") {

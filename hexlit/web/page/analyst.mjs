@@ -130,7 +130,7 @@ export class Analyst {
   }
 
   ask({ name, message, hear }) {
-    const running = { name, message };
+    const running = { name, message, since: performance.now() };
     running.id = this.connection.send(message, (answer) => {
       if (this.running !== running) return; // nobody waits for it any more
       if (answer.final) this.running = null;

@@ -13,7 +13,10 @@ export function showStatus(page) {
   const names = { black: page.titleOf(page.players.black), white: page.titleOf(page.players.white) };
   const busy = page.analyst.busy === "move";
   const paused = page.paused && page.pausable;
-  const text = statusText({ toMove, winner, end: page.node.end, names, busy, paused, ply: page.game.moves.length });
+  const seconds = busy ? Math.floor((performance.now() - page.analyst.running.since) / 1000) : 0;
+  const { length: ply } = page.game.moves;
+  const text = statusText({ toMove, winner, end: page.node.end, names, busy, seconds, paused, ply });
+  button("hurry").hidden = seconds < 1;
   const shown = page.said || text;
   if (part("status").textContent !== shown) part("status").textContent = shown;
   part("status").classList.toggle("busy", busy);

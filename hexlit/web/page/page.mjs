@@ -130,6 +130,7 @@ export class Page extends Game {
       }
       showClocks(this);
     }
+    if (this.analyst.busy === "move") this.soon();
     if (this.retryAt) {
       const seconds = Math.ceil((this.retryAt - performance.now()) / 1000);
       part("connection").textContent =
