@@ -131,8 +131,8 @@ def about_level(spec: PlayerSpec) -> str:
     """How a level plays."""
     if "simulations" in spec.settings:
         return f"{spec.settings['simulations']} simulations of {spec.source}"
-    chosen = "drawn from" if spec.settings["temperature"] else "likeliest by"
-    return f"moves {chosen} the policy of {spec.source}"
+    chosen = "moves drawn from" if spec.settings["temperature"] else "the likeliest move by"
+    return f"{chosen} the policy of {spec.source}"
 
 
 def one_game_offer(settings: PlayConfig, spec: PlayerSpec, title: str, about: str) -> Offer:

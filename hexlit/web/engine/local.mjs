@@ -55,7 +55,7 @@ export class LocalConnection {
       title: `Level ${number + 1}`,
       about: simulations
         ? `${simulations} simulations of the network`
-        : `moves ${temperature ? "drawn from" : "likeliest by"} the policy of the network`,
+        : `${temperature ? "moves drawn from" : "the likeliest move by"} the policy of the network`,
       studies: number === last,
     }));
     const simulations = Math.max(HINT, levels[level].simulations);
