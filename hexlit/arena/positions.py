@@ -63,7 +63,8 @@ class GameSource:
             return None
         cells = size * size
         config = SearchConfig(
-            simulations=self.simulations * cells, gumbel=GumbelConfig(considered=cells)
+            simulations=self.simulations * cells,
+            gumbel=GumbelConfig(considered=cells, value_scale=0.1),  # the positions never change
         )
         return TreeSearch(config, size=size, games=games)
 

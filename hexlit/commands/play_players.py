@@ -26,7 +26,7 @@ from hexlit.tasks.hex.packaged import (
     packaged_by_board,
     packaged_networks,
 )
-from hexlit.web.config import NETWORK, WITHOUT_NETWORK, PlayConfig
+from hexlit.web.config import MY_LEVEL, NETWORK, WITHOUT_NETWORK, PlayConfig
 from hexlit.web.messages import Move, PositionText
 from hexlit.web.players import BrowserPlayers, FairLock, Judge, Offer, Roster
 from hexlit.web.session import Shared
@@ -73,12 +73,14 @@ def shared_by_all(settings: PlayConfig) -> Shared:
     names = [offer.name for offer in offers]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"players: two are named {twice[0]}; add name=NAME to one of them")
+    unasked = settings.checkpoint is None and settings.level is None
     return Shared(
         settings,
         Roster(offers, settings.search),
         board,
         FairLock(),
         Verdicts(settings.solver_seconds),
+        MY_LEVEL if unasked and "level-1" in names else names[0],
     )
 
 

@@ -12,6 +12,8 @@ from hexlit.settings import Settings, number, one_of
 
 WITHOUT_NETWORK = 11
 """Rows of the first board."""
+MY_LEVEL = "my level"
+"""On the page: the level that moves with the results of the person."""
 NETWORK = "network"
 """Name of the player of `checkpoint`."""
 

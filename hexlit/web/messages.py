@@ -10,7 +10,7 @@ to an impossible request is `{"type": "error", "text": ...}`, to a stopped one `
 
 | do | also takes | answers |
 |---|---|---|
-| hello | | `hello`: version, players (name, title, about, largest_board, studies), board, simulations, solver_board |
+| hello | | `hello`: version, players, board, simulations, opponent, solver_board |
 | position | position | `position`: cells, to_move, winner, chain, may_swap |
 | ready | position, player | `ready`: the player is loaded and compiled for such a board |
 | move | position, player, simulations, seconds | `move`: move (or resign), value, found, and `position` after it |
@@ -40,6 +40,8 @@ each variation that is no game of Hex what is wrong with it. `read` takes all fo
 games import`; `games` describes each game of the text. `candidates` are objects with move, visits,
 value, prior and line; `given_up` is `{"loser": "black", "how": "resigned"}` or, with `"time"`, a
 clock that ran out. Colours are "black", "white" and "" for none.
+
+A player of `hello` has name, title, about, largest_board (0 is not known) and studies.
 
 A new `ready`, `move`, `study`, `look`, `openings` or `review` stops the one before. A new `solve`
 stops the `solve` before.

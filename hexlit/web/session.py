@@ -42,6 +42,8 @@ class Shared:
     """Rows of the first board."""
     lock: FairLock
     verdicts: Verdicts
+    opponent: str = ""
+    """Who plays against a new visitor: a player on offer, or `MY_LEVEL`. Empty: the first one."""
 
 
 class BrowserSession:
@@ -126,6 +128,7 @@ class BrowserSession:
             "players": players,
             "board": self._shared.board,
             "simulations": settings.search.simulations,
+            "opponent": self._shared.opponent or next(iter(self._shared.roster.offers)),
             "solver_board": MAX_SIZE,
             "final": True,
         }

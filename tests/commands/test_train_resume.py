@@ -340,7 +340,12 @@ def stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (["trainer.max_flops=1"], "trainer.max_flops ended it", ["trainer.max_flops=null"]),
         (["trainer.max_time=00:00:00"], "trainer.max_time ended it", ["trainer.max_time=null"]),
-        (STOPPED, "a callback ended it", [STOPPED[0], "+callbacks.mine.after=9"]),
+        pytest.param(
+            STOPPED,
+            "a callback ended it",
+            [STOPPED[0], "+callbacks.mine.after=9"],
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["target", "patience", "operations", "time", "callback"],
 )

@@ -29,6 +29,7 @@ def boards(run: Run) -> list[int]:
     return [int(float(row["selfplay.board"])) for row in run.table("metrics.csv")]
 
 
+@pytest.mark.slow
 def test_the_smaller_boards_come_first_and_have_their_share_of_the_later_epochs(mixed: Run) -> None:
     config = SelfPlayConfig(smaller_boards=[5, 6], smaller_epochs=3, smaller_share=0.25)
     turns = "".join(str(config.board_of(epoch, 7)) for epoch in range(14))
@@ -39,6 +40,7 @@ def test_the_smaller_boards_come_first_and_have_their_share_of_the_later_epochs(
     assert (mixed.folder / "summary.json").exists()
 
 
+@pytest.mark.slow
 def test_the_cost_counts_every_position_at_the_size_of_its_board(mixed: Run) -> None:
     config, total = load_network(mixed.folder / "checkpoints" / "last.ckpt").net.config, 0
     evaluations = [

@@ -103,6 +103,7 @@ def test_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds)
     assert news[-1] is counts
 
 
+@pytest.mark.slow
 def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(
     ahead: SelfPlayRounds, tmp_path: Path
 ) -> None:

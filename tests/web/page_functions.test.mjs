@@ -539,7 +539,10 @@ test("links of HexWorld keep their cursor, and boards of HexWiki and moves are r
   const [board] = readText('<hexboard size="5x5" contents="R a3 B d4 1:c3" />', 11);
   assert.deepEqual(board.setup, { black: ["a3"], white: ["d4", "c3"], first: "black" });
   assert.deepEqual(board.nodes[0].marks, { c3: "LB:1" });
-  const movesOf = (text) => readText(text, 11)[0].nodes.slice(1).map(({ move }) => move);
+  const movesOf = (text) =>
+    readText(text, 11)[0]
+      .nodes.slice(1)
+      .map(({ move }) => move);
   assert.deepEqual(movesOf("1. a3 2. swap 3. c5"), ["a3", "swap-pieces", "c5"]);
   assert.deepEqual(readText("no game", 11), []);
   assert.throws(() => readText("#5,a1a1", 11), /the cell is taken/);
@@ -561,17 +564,21 @@ test("stones that are set up have an address, and are moves in turns for a serve
   assert.deepEqual(parseFragment(formatFragment(start)), start);
   const { cells, toMove } = replay(inTurns(start));
   assert.deepEqual([cells, toMove], [replay(start).cells, "black"]);
-  assert.throws(() => inTurns({ ...start, moves: [] , setup: { ...setup, first: "black" } }), /moves in turn/);
+  assert.throws(() => inTurns({ ...start, moves: [], setup: { ...setup, first: "black" } }), /moves in turn/);
 });
 
-test("recorded games of real tournaments keep all they have", { skip: !existsSync(REAL) && "no recorded games here" }, () => {
-  const files = readdirSync(REAL).filter((name) => name.endsWith(".sgf"));
-  for (const name of files) {
-    const [games, again] = againOf(readFileSync(new URL(name, REAL), "utf-8"));
-    assert.equal(games.length > 0, true, name);
-    assert.deepEqual(again, games, name);
-  }
-});
+test(
+  "recorded games of real tournaments keep all they have",
+  { skip: !existsSync(REAL) && "no recorded games here" },
+  () => {
+    const files = readdirSync(REAL).filter((name) => name.endsWith(".sgf"));
+    for (const name of files) {
+      const [games, again] = againOf(readFileSync(new URL(name, REAL), "utf-8"));
+      assert.equal(games.length > 0, true, name);
+      assert.deepEqual(again, games, name);
+    }
+  },
+);
 
 test("the engine of the page has the rules", () => {
   const cells = new Int8Array(9);

@@ -1,6 +1,7 @@
 /* In the place of the connection to a server: a worker of this page that holds the network. */
 
 import { part } from "../page/elements.mjs";
+import { MY_LEVEL } from "../page/my_level.mjs";
 
 const HINT = 64; // simulations of a hint or a review at least
 
@@ -59,6 +60,6 @@ export class LocalConnection {
       studies: number === last,
     }));
     const simulations = Math.max(HINT, levels[level].simulations);
-    return { type: "hello", version, players, board, simulations, opponent: levels[level].name, about };
+    return { type: "hello", version, players, board, simulations, opponent: MY_LEVEL, about };
   }
 }

@@ -301,9 +301,7 @@ export class Search {
     };
     const least = Math.max(1, EQUAL_VISITS * most);
     const equal = this.root.children
-      .filter(
-        (child) => child === chosen || (child.visits >= least && childValue(child) >= decided - EQUAL),
-      )
+      .filter((child) => child === chosen || (child.visits >= least && childValue(child) >= decided - EQUAL))
       .filter((child) => child.action < cells.length)
       .map((child) => ({
         move: moveOf(child),

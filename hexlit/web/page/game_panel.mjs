@@ -81,8 +81,14 @@ export function fillPlayers(page) {
   const group = (label, options) => (options.length ? [make("optgroup", { label }, ...options)] : []);
   const options = () => [
     make("option", { value: HUMAN }, "Human"),
-    ...group("Levels", levels.map((one) => one.cloneNode(true))),
-    ...group("Programs", programs.map((one) => one.cloneNode(true))),
+    ...group(
+      "Levels",
+      levels.map((one) => one.cloneNode(true)),
+    ),
+    ...group(
+      "Programs",
+      programs.map((one) => one.cloneNode(true)),
+    ),
   ];
   for (const id of ["player-black", "player-white", "new-black", "new-white"]) part(id).replaceChildren(...options());
   const chosen = part("adviser").value;
@@ -101,7 +107,7 @@ export function showPlayers(page) {
     .filter(({ name }) => playing.includes(name))
     .map(({ name, about, largest_board: largest }) => {
       const warning = largest && page.tree.size > largest ? `; trained on boards of up to ${largest} rows` : "";
-        return `${page.titleOf(name)}: ${about}${warning}.`;
+      return `${page.titleOf(name)}: ${about}${warning}.`;
     });
   for (const colour of [BLACK, WHITE]) {
     const [human] = part(`player-${colour}`).options;

@@ -18,7 +18,7 @@ import { showReview } from "./review_panel.mjs";
 import { BLACK, WHITE, cellName, other } from "./rules.mjs";
 import { showSolve } from "./solve_panel.mjs";
 import { keepGame } from "./recent.mjs";
-import { STORED_GAME, stored } from "./storage.mjs";
+import { STORED_GAME, USUAL, stored } from "./storage.mjs";
 import { showOpenings, showPolicy, showStudy } from "./study_panel.mjs";
 import { showNotes, useTool } from "./notes.mjs";
 import { TreeView } from "./tree_view.mjs";
@@ -34,8 +34,7 @@ export class Page extends Game {
     this.hello = null;
     this.tab = "study";
     this.studying = false;
-    const usual = { orientation: "", theme: "auto", heat: "visits", stones: "black", numbers: false, level: FIRST_LEVEL };
-    this.settings = { ...usual, ...stored.read("localStorage", "hexlit") };
+    this.settings = { ...USUAL, level: FIRST_LEVEL, ...stored.read("localStorage", "hexlit") };
     this.pointed = null; // the line under the pointer
     this.board = new BoardView(part("board"), (cell) => this.choose(cell));
     this.treeView = new TreeView(part("tree"), (node) => this.visit(node));

@@ -35,7 +35,8 @@ function lineOf(size, moves, end, ply = null) {
 /** The game, whose main line must be legal; an end that the board shows itself is left out. */
 function checked(game) {
   const { size, setup, nodes, end } = game;
-  if (!(size >= SMALLEST && size <= LARGEST)) throw new Error(`A board of ${size} rows: ${SMALLEST} to ${LARGEST} are shown.`);
+  if (!(size >= SMALLEST && size <= LARGEST))
+    throw new Error(`A board of ${size} rows: ${SMALLEST} to ${LARGEST} are shown.`);
   const moves = [];
   for (let at = 0; at >= 0; at = nodes.findIndex(({ parent }) => parent === at)) if (at) moves.push(nodes[at].move);
   const { winner } = replay({ size, swap: true, moves, setup });
@@ -76,7 +77,15 @@ function wikiBoard(text) {
     if (label) marks[cell] = `LB:${label}`;
   }
   if (setup.black.length > setup.white.length) setup.first = WHITE;
-  return checked({ size, swap: false, setup, nodes: [{ move: "", parent: -1, marks }], names: NO_NAMES, end: null, ply: null });
+  return checked({
+    size,
+    swap: false,
+    setup,
+    nodes: [{ move: "", parent: -1, marks }],
+    names: NO_NAMES,
+    end: null,
+    ply: null,
+  });
 }
 
 /** The nodes of each game of a collection: [{parent, values}], where values are the texts by property. */
@@ -114,21 +123,49 @@ function sgfGames(text) {
   const trees = sgfTrees(text);
   const cell = /^[a-z]{1,2}\d{1,2}(:|$)/i;
   // Little Golem writes cells as two letters; the server reads them.
-  if (trees.some((nodes) => nodes.some(({ values }) => [...(values.B ?? []), ...(values.W ?? [])].some((one) => /^[a-z]{2}$/i.test(one.trim()))))) return [];
+  if (
+    trees.some((nodes) =>
+      nodes.some(({ values }) =>
+        [...(values.B ?? []), ...(values.W ?? [])].some((one) => /^[a-z]{2}$/i.test(one.trim())),
+      ),
+    )
+  )
+    return [];
   return trees.map((nodes) => sgfGame(nodes, cell));
 }
 
-const WORDS = { "swap-pieces": SWAP, swap: SWAP, "swap-sides": "swap-sides", pass: PASS, "": PASS, resign: "resigned", forfeit: "forfeited" };
-const RESULTS = { r: "resigned", resign: "resigned", f: "forfeited", forfeit: "forfeited", t: "lost on time", time: "lost on time" };
+const WORDS = {
+  "swap-pieces": SWAP,
+  swap: SWAP,
+  "swap-sides": "swap-sides",
+  pass: PASS,
+  "": PASS,
+  resign: "resigned",
+  forfeit: "forfeited",
+};
+const RESULTS = {
+  r: "resigned",
+  resign: "resigned",
+  f: "forfeited",
+  forfeit: "forfeited",
+  t: "lost on time",
+  time: "lost on time",
+};
 
 /** The cells of an entry of a list of points; a1:c3 is a rectangle. */
 function pointsOf(text, size) {
-  const corners = text.trim().toLowerCase().split(":").map((name) => cellIndex(name, size));
-  if (corners.some((cell) => cell < 0)) throw new Error(`“${text.slice(0, 20)}” is no cell of a ${size}×${size} board.`);
+  const corners = text
+    .trim()
+    .toLowerCase()
+    .split(":")
+    .map((name) => cellIndex(name, size));
+  if (corners.some((cell) => cell < 0))
+    throw new Error(`“${text.slice(0, 20)}” is no cell of a ${size}×${size} board.`);
   const [rows, columns] = [(cell) => Math.floor(cell / size), (cell) => cell % size].map((of) => corners.map(of));
   const found = [];
   for (let row = Math.min(...rows); row <= Math.max(...rows); row++) {
-    for (let column = Math.min(...columns); column <= Math.max(...columns); column++) found.push(cellName(row * size + column, size));
+    for (let column = Math.min(...columns); column <= Math.max(...columns); column++)
+      found.push(cellName(row * size + column, size));
   }
   return found;
 }
@@ -136,7 +173,8 @@ function pointsOf(text, size) {
 function sgfGame(read) {
   const facts = {};
   for (const { values } of read) for (const [name, texts] of Object.entries(values)) facts[name] ??= texts[0];
-  if ("GM" in facts && facts.GM.trim() !== "11") throw new Error(`GM[${facts.GM.slice(0, 20)}] is not a game of Hex, which is GM[11].`);
+  if ("GM" in facts && facts.GM.trim() !== "11")
+    throw new Error(`GM[${facts.GM.slice(0, 20)}] is not a game of Hex, which is GM[11].`);
   const size = Number(/^\d+/.exec(facts.SZ ?? "11")?.[0]);
   const names = { black: facts.PB ?? "", white: facts.PW ?? "", event: facts.EV ?? "", date: facts.DT ?? "" };
   const stones = new Map();
@@ -154,7 +192,8 @@ function sgfGame(read) {
       }
     }
     for (const [name, colour] of Object.entries({ B: BLACK, W: WHITE })) {
-      for (const word of values[name] ?? []) addWord(game, place, colour, word.trim().toLowerCase(), followed(read, number));
+      for (const word of values[name] ?? [])
+        addWord(game, place, colour, word.trim().toLowerCase(), followed(read, number));
     }
     noteOn(game.nodes[place.id], values, size);
     places.push(place);
@@ -167,13 +206,17 @@ function sgfGame(read) {
   if (!stones.size && setup.first === WHITE) mirror(game);
   game.swap = game.nodes.some(({ move }) => move === SWAP);
   const result = /^\s*(b|w)(?:lack|hite)?\s*(?:\+\s*(.*?))?\s*$/i.exec(facts.RE ?? "");
-  if (result) game.end ??= { winner: result[1].toLowerCase() === "b" ? BLACK : WHITE, how: RESULTS[(result[2] ?? "").toLowerCase()] ?? "" };
+  if (result)
+    game.end ??= {
+      winner: result[1].toLowerCase() === "b" ? BLACK : WHITE,
+      how: RESULTS[(result[2] ?? "").toLowerCase()] ?? "",
+    };
   return checked(game);
 }
 
 /** The colour of the first stone below a node, by first children. */
 function followed(read, number) {
-  for (let at = read.findIndex(({ parent }) => parent === number); at >= 0; ) {
+  for (let at = read.findIndex(({ parent }) => parent === number); at >= 0;) {
     if ("B" in read[at].values) return BLACK;
     if ("W" in read[at].values) return WHITE;
     const above = at;
@@ -202,7 +245,8 @@ function addWord(game, place, colour, word, next) {
     place.moves += 1;
   };
   if (place.turn && place.turn !== colour) add(PASS);
-  if (move !== PASS && move !== SWAP && cellIndex(move, game.size) < 0) throw new Error(`“${word.slice(0, 20)}” is no cell of a ${game.size}×${game.size} board.`);
+  if (move !== PASS && move !== SWAP && cellIndex(move, game.size) < 0)
+    throw new Error(`“${word.slice(0, 20)}” is no cell of a ${game.size}×${game.size} board.`);
   add(move);
   place.turn = other(colour);
 }
@@ -229,7 +273,8 @@ function mirror(game) {
   const turned = (cell) => cellName(mirrored(cellIndex(cell, size), size), size);
   for (const node of game.nodes) {
     if (cellIndex(node.move, size) >= 0) node.move = turned(node.move);
-    if (node.marks) node.marks = Object.fromEntries(Object.entries(node.marks).map(([cell, mark]) => [turned(cell), mark]));
+    if (node.marks)
+      node.marks = Object.fromEntries(Object.entries(node.marks).map(([cell, mark]) => [turned(cell), mark]));
   }
   game.names = { ...names, black: names.white, white: names.black };
   if (game.end) game.end = { ...game.end, winner: other(game.end.winner) };

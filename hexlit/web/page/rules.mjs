@@ -89,7 +89,8 @@ export function replay({ size, swap, moves, setup = null }) {
   };
   for (const colour of setup ? [BLACK, WHITE] : []) {
     for (const name of setup[colour]) {
-      if (cellIndex(name, size) < 0) throw new Error(`${name}: the board has the cells a1 to ${cellName(size * size - 1, size)}.`);
+      if (cellIndex(name, size) < 0)
+        throw new Error(`${name}: the board has the cells a1 to ${cellName(size * size - 1, size)}.`);
       cells[cellIndex(name, size)] = colour;
     }
     connect(colour);
@@ -103,7 +104,8 @@ export function replay({ size, swap, moves, setup = null }) {
     }
     if (move === SWAP) {
       if (!swap) throw new Error(`Move ${ply + 1}, swap: this game is played without the swap rule.`);
-      if (ply !== 1 || last < 0 || setup) throw new Error(`Move ${ply + 1}, swap: only White's first move may be a swap.`);
+      if (ply !== 1 || last < 0 || setup)
+        throw new Error(`Move ${ply + 1}, swap: only White's first move may be a swap.`);
       cells[last] = "";
       last = mirrored(last, size);
     } else {
@@ -127,7 +129,8 @@ export function inTurns(game) {
   const { size, swap, moves, setup } = game;
   if (!setup && !moves.includes(PASS)) return { size, swap, moves };
   const { cells, toMove } = replay(game);
-  const names = (colour) => [...cells.keys()].filter((cell) => cells[cell] === colour).map((cell) => cellName(cell, size));
+  const names = (colour) =>
+    [...cells.keys()].filter((cell) => cells[cell] === colour).map((cell) => cellName(cell, size));
   const [black, white] = [names(BLACK), names(WHITE)];
   if (black.length - white.length !== (toMove === WHITE ? 1 : 0)) {
     throw new Error("Only positions with as many stones of either side as moves in turn give are searched.");

@@ -107,6 +107,8 @@ export function showOpenings(page) {
   } else if (there) {
     told = "The map belongs to the empty board.";
   }
-  part("openings-told").textContent = part("adviser").value ? told : "None of the players on offer can study positions.";
+  part("openings-told").textContent = part("adviser").value
+    ? told
+    : "None of the players on offer can study positions.";
   button("first-board").hidden = moves.length === 0;
 }

@@ -40,9 +40,7 @@ export function treeFrom({ size, swap, nodes, setup = null }) {
   const tree = newTree(size, swap, setup);
   const ids = [0];
   for (const { move, parent } of nodes.slice(1)) ids.push(addMove(tree, ids[parent], move));
-  nodes.forEach(({ comment, marks, good }, number) =>
-    Object.assign(tree.nodes[ids[number]], { comment, marks, good }),
-  );
+  nodes.forEach(({ comment, marks, good }, number) => Object.assign(tree.nodes[ids[number]], { comment, marks, good }));
   return tree;
 }
 

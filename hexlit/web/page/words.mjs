@@ -26,7 +26,8 @@ export const lineText = (line, ply) => line.map((move, step) => `${ply + step + 
 export function statusText({ toMove, winner, end, names, busy, seconds, paused, ply }) {
   const who = (colour) => capital(colour) + (names[colour] ? ` (${names[colour]})` : "");
   if (winner) return `${who(winner)} wins after ${ply} moves`;
-  if (end) return `${who(end.winner)} wins: ${end.how ? `${capital(other(end.winner))} ${end.how}` : "so the record says"}`;
+  if (end)
+    return `${who(end.winner)} wins: ${end.how ? `${capital(other(end.winner))} ${end.how}` : "so the record says"}`;
   const mover = `${capital(toMove)} to move`;
   if (paused) return `${mover} · paused`;
   return busy ? `${mover} · ${names[toMove]} thinks${seconds ? `, ${seconds} s` : ""}` : mover;
