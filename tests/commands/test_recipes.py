@@ -10,6 +10,7 @@ import yaml
 
 from hexlit.commands.in_process import composed_with_hydra
 from hexlit.commands.train import whole_arguments
+from tests.commands.preloaded import HEXLIT, run_apart
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 RECIPES = sorted(CONF.glob("experiment/*.yaml"))
@@ -43,3 +44,26 @@ def test_a_network_of_the_command_line_replaces_that_of_the_recipe(
     ).config
     for key, value in read(CONF / "net" / f"{option}.yaml").items():
         assert config.net[key] == value
+
+
+@pytest.mark.slow  # each is a whole run, however short
+@pytest.mark.parametrize("recipe", ["hex8", "hex9", "hex11", "hexall"])
+def test_a_recipe_of_large_boards_starts_and_ends_an_epoch(recipe: str, tmp_path: Path) -> None:
+    settings = [
+        f"experiment={recipe}",
+        "net=tiny",
+        "trainer.max_epochs=1",
+        "selfplay.smaller_boards=[]",
+        "selfplay.positions=64",
+        "selfplay.games=8",
+        "search.simulations=4",
+        "selfplay.fast_simulations=2",
+        "data.batch=32",
+        "data.replay_epochs=0",
+        "logger=csv",
+        "accelerator=cpu",
+        f"hydra.run.dir={tmp_path / 'run'}",
+    ]
+    done = run_apart(HEXLIT, "train", *settings, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "summary.json").exists()

@@ -71,7 +71,9 @@ class Tab:
         self.js("sessionStorage.clear(); localStorage.clear()")
         self.browser.get("about:blank")
         self.browser.get(self.address + fragment)
-        return self.connected()
+        self.connected()
+        self.js("page.change({analyse: true})")
+        return self
 
     def connected(self) -> "Tab":
         self.until(lambda: "hexlit" in self.text("#connection"))

@@ -40,6 +40,7 @@ export function actionsOf(page) {
     swap: () => {
       if (page.position.maySwap) page.play(SWAP);
     },
+    analyse: () => page.change({ analyse: !page.settings.analyse }),
     hurry: () => page.connection.send({ do: "hurry" }),
     pause: () => {
       if (page.pausable) page.pause();

@@ -4,7 +4,7 @@ import { button, part } from "./elements.mjs";
 import { cellName } from "./rules.mjs";
 import { beside, nextOf } from "./variations.mjs";
 
-const NEED_SERVER = new Set(["study", "heat", "hint", "new", "open", "save", "pause", "undo", "redo"]);
+const NEED_SERVER = new Set(["study", "analyse", "heat", "hint", "new", "open", "save", "pause", "undo", "redo"]);
 
 /** Keys, what they do, and what the list of keys says. */
 const KEYS = [
@@ -26,6 +26,7 @@ const KEYS = [
   [["s"], "study", "s", "study this position, on and off"],
   [["h"], "heat", "h", "next heat map: visits, policy, value, off"],
   [["w"], "hint", "w", "what now? the best move and its line"],
+  [["a"], "analyse", "a", "analyse: show and hide the searches"],
   [["n"], "new", "n", "new game"],
   [["o"], "open", "o", "open a game"],
   [["e"], "save", "e", "save the game"],

@@ -250,6 +250,7 @@ export class Page extends Game {
     this.studying = on;
     this.analyst.retry();
     if (on) this.tab = "study";
+    if (on) this.change({ analyse: true });
     this.refresh();
   }
 
@@ -259,6 +260,7 @@ export class Page extends Game {
     stored.write("localStorage", "hexlit", this.settings);
     document.documentElement.dataset.theme = this.settings.theme;
     document.documentElement.dataset.stones = this.settings.stones;
+    document.body.classList.toggle("analyse", this.settings.analyse || this.recorded !== null);
     this.soon();
   }
 
@@ -340,7 +342,6 @@ export class Page extends Game {
     this.soon();
   }
 
-  /** Tell what went wrong. */
   complain(text) {
     const box = part("message");
     box.firstElementChild.textContent = text;
