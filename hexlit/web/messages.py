@@ -19,7 +19,7 @@ to an impossible request is `{"type": "error", "text": ...}`, to a stopped one `
 | openings | position, player | `openings` again and again: searched value of each first stone for Black |
 | solve | position | `solve`: winner, winning, must_play, links, nodes, seconds |
 | review | position, player, simulations | `review` for each position of the game: ply, value, best, expected, cost |
-| read | text, game | `game`: size, swap, moves, nodes, unread, black, white, event, date, end, games, format |
+| read | text, game | `game`: size, swap, moves, black, white, event, date, end, games, format |
 | write | position, format, black, white, given_up | `text`: the game in `format` (sgf, hexworld, ...) |
 | hurry | | `hurried`: a player that searches for a move plays its best one so far |
 | stop | work | `stopped`: the `search` or the `solve` under way in this browser is stopped too; without `work` both |
@@ -34,11 +34,9 @@ Its kind is "stones", "bridge" or "way", one of several ways.
 first. Cells are named like `a1`; `cells` is a text of `size*size` characters, row by row: `X`
 black, `O` white, `.` empty. A `value` is in [-1, 1]:
 for the player to move in `look` and `study`, for the mover in `move`, and for Black in `openings`
-and `review`. `nodes` are a tree of variations, `[{"move": "", "parent": -1}, {"move": "a3",
-"parent": 0}, ...]`: the empty board first, and by first children the main line; `unread` says of
-each variation that is no game of Hex what is wrong with it. `read` takes all formats of `hexlit
-games import`; `games` describes each game of the text. `candidates` are objects with move, visits,
-value, prior and line; `given_up` is `{"loser": "black", "how": "resigned"}` or, with `"time"`, a
+and `review`. `read` takes all formats of `hexlit games import`, and gives the main line of a game;
+`games` describes each game of the text. `candidates` are objects with move, visits, value, prior
+and line; `given_up` is `{"loser": "black", "how": "resigned"}` or, with `"time"`, a
 clock that ran out. Colours are "black", "white" and "" for none.
 
 A player of `hello` has name, title, about, largest_board (0 is not known) and studies.

@@ -12,13 +12,8 @@ from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, format_of_text, from_record
 from hexlit.hex.records.game import RecordedGame, RecordError, as_record
-from hexlit.hex.records.variations import (
-    Variations,
-    main_line,
-    read_variations,
-)
 from hexlit.web.messages import Read, Write
-from hexlit.web.pages import end_of, node_entry
+from hexlit.web.pages import end_of
 
 LARGEST_BOARD = 19
 MOST_GAMES = 1000
@@ -42,9 +37,6 @@ def game_of(request: Read) -> dict[str, Any]:
     if isinstance(first, RecordError):
         raise UsageError(f"text, read as {form.name}: {first}")
     record = as_record(first)
-    result = Variations(main_line(record.moves.tolist()), [])
-    if form.name == "sgf":
-        result = read_variations(text.splitlines(keepends=True), first.place)
     if record.size > LARGEST_BOARD:
         raise UsageError(
             f"text: the game has a board of {record.size} rows; this page shows {LARGEST_BOARD} at most"
@@ -55,8 +47,6 @@ def game_of(request: Read) -> dict[str, Any]:
         "size": record.size,
         "swap": record.swap,
         "moves": [format_cell(int(move), record.size) for move in record.moves],
-        "nodes": [node_entry(node, record.size) for node in result.nodes],
-        "unread": [str(error) for error in result.unread],
         "black": record.black,
         "white": record.white,
         "event": first.event,

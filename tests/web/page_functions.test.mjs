@@ -549,6 +549,12 @@ test("links of HexWorld keep their cursor, and boards of HexWiki and moves are r
   assert.throws(() => readText("(;GM[11]SZ[5];B[z9])", 11), /no cell of a 5×5 board/);
 });
 
+test("variations are left out from their first wrong move on", () => {
+  const [game] = readText("(;GM[11]SZ[3];B[a1](;W[b2])(;W[a1];B[c1])(;W[swap-pieces];B[c1]))", 11);
+  const moves = game.nodes.map(({ move, parent }) => `${move} ${parent}`);
+  assert.deepEqual(moves, [" -1", "a1 0", "b2 1", "swap-pieces 1", "c1 3"]);
+});
+
 test("a game that White begins is mirrored, and an old swap of sides leaves the stones", () => {
   const [[white], [again]] = againOf("(;GM[11]SZ[5]PB[x]PW[y];W[a2];B[c3])");
   assert.deepEqual(again, white);

@@ -312,12 +312,7 @@ def test_a_request_that_cannot_be_carried_out_gets_one_line(
 LINKS = "https://hexworld.org/board/#3,a1b2:rb\nhttps://hexworld.org/board/#3,c3"
 
 
-def test_variations_are_read(page: Page) -> None:
-    text = "(;GM[11]SZ[3];B[a1](;W[b2])(;W[swap-pieces];B[c1])(;W[a1]))"
-    found = page.ask("read", text=text)
-    assert [node["move"] for node in found["nodes"]] == ["", "a1", "b2", "swap-pieces", "c1"]
-    assert [node["parent"] for node in found["nodes"]] == [-1, 0, 1, 1, 3]
-    assert len(found["unread"]) == 1
+def test_one_of_several_games_is_read_with_its_end(page: Page) -> None:
     games = page.ask("read", text=LINKS, game=1)
     assert (games["moves"], games["end"], len(games["games"])) == (["c3"], None, 2)
     first = page.ask("read", text=LINKS)

@@ -3,7 +3,7 @@
 import { formatFragment } from "./address.mjs";
 import { make, part } from "./elements.mjs";
 import { HUMAN, RESIGNED } from "./game.mjs";
-import { readText } from "./reading.mjs";
+import { lineOf, readText } from "./reading.mjs";
 import { BLACK, SWAP, WHITE, inTurns, other, replay } from "./rules.mjs";
 import { goTo, lineThrough, movesTo, nodesOf, treeFrom } from "./variations.mjs";
 import { short } from "./words.mjs";
@@ -34,11 +34,8 @@ export function readGame(page, text, told, number = -1) {
   const sent = page.connection.send({ do: "read", text, game: Math.max(0, number) }, (answer) => {
     if (answer.type !== "game") return told(answer.text);
     if (answer.games.length > 1 && number < 0) return listGames(page, text, answer.games);
-    const { black, white, event, date, ...game } = answer;
-    const unread = answer.unread.length;
-    openGame(page, { ...game, setup: null, names: { black, white, event, date }, ply: null }, told);
-    if (unread) page.complain(`${unread === 1 ? "1 variation" : `${unread} variations`} left out: ${answer.unread[0]}`);
-    return undefined;
+    const { size, moves, black, white, event, date, end } = answer;
+    return openGame(page, { ...lineOf(size, moves, end), names: { black, white, event, date } }, told);
   });
   return sent ? undefined : told("There is no connection to the server.");
 }

@@ -27,7 +27,7 @@ export function readText(text, size) {
 const NO_NAMES = { black: "", white: "", event: "", date: "" };
 
 /** A game without variations. */
-function lineOf(size, moves, end, ply = null) {
+export function lineOf(size, moves, end, ply = null) {
   const nodes = [{ move: "", parent: -1 }, ...moves.map((move, parent) => ({ move, parent }))];
   return checked({ size, swap: moves[1] === SWAP, setup: null, nodes, names: NO_NAMES, end, ply });
 }
@@ -40,7 +40,30 @@ function checked(game) {
   const moves = [];
   for (let at = 0; at >= 0; at = nodes.findIndex(({ parent }) => parent === at)) if (at) moves.push(nodes[at].move);
   const { winner } = replay({ size, swap: true, moves, setup });
-  return { ...game, end: winner ? null : end };
+  return { ...game, nodes: legalNodes(game), end: winner ? null : end };
+}
+
+/** The nodes that legal moves lead to; variations are left out from their first wrong move on. */
+function legalNodes({ size, setup, nodes }) {
+  const lineTo = (id) => (id <= 0 ? [] : [...lineTo(nodes[id].parent), id]);
+  const legal = (line) => {
+    try {
+      replay({ size, swap: true, setup, moves: line.map((id) => nodes[id].move) });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const parents = new Set(nodes.map(({ parent }) => parent));
+  const kept = new Set([0]);
+  for (const end of nodes.keys()) {
+    if (parents.has(end)) continue;
+    const line = lineTo(end);
+    while (line.length && !legal(line)) line.pop();
+    for (const id of line) kept.add(id);
+  }
+  const numbers = new Map([...kept].sort((one, two) => one - two).map((id, number) => [id, number]));
+  return [...numbers.keys()].map((id) => ({ ...nodes[id], parent: numbers.get(nodes[id].parent) ?? -1 }));
 }
 
 /** The game of a link of HexWorld: moves, a comma at the cursor, more moves. */
