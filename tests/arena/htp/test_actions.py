@@ -333,3 +333,27 @@ def test_live_analysis_gives_way_to_the_next_command() -> None:
         session, b"gogui-gfx-analyze b\nname\ngogui-gfx-analyze w\n# interrupt\nquit\n"
     )
     assert replies == ["= ", "= hexlit", "= ", "= "]
+
+
+def test_time_settings_are_those_of_gtp() -> None:
+    session = session_of(3)
+    for words, told in (
+        ("600 0 0", "black 600.0, white 600.0"),
+        ("0 30 5", "black 30.0, white 30.0"),
+        ("0 30 0", "black no limit, white no limit"),
+    ):
+        tell(session, f"time_settings {words}")
+        assert ask(session, "time_left") == f"= {told}"
+
+
+def test_a_live_analysis_names_the_swap_and_each_line_begins_with_its_move() -> None:
+    session = session_of(3, simulations=64, swap=True)
+    shown: list[str] = []
+    session.show = shown.append
+    session.settings.live_simulations = 100
+    tell(session, "play b b2", "gogui-gfx-analyze w")
+    infos = [info.split() for info in shown[-1].split("info move ")[1:]]
+    assert infos[0][0] == "swap-pieces"
+    for words in infos:
+        assert words[words.index("pv") + 1] == words[0]
+    assert sum(int(words[words.index("visits") + 1]) for words in infos) == 100
