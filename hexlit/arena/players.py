@@ -136,9 +136,11 @@ class NetworkPlayer(JudgingPlayer):
 
     def answer(self, boards: Sequence[GameBoard]) -> Sequence[int]:
         """See `Player`: where the swap rule is on, the first stone is one that is fair."""
-        if boards[0].swap and not boards[0].moves and not self._swap and self.first_stones:
-            return [self.first_stones.fairest(self._size)] * len(boards)
-        return super().answer(boards)
+        opens = boards[0].swap and not boards[0].moves
+        if self._swap or self.first_stones is None or not opens:
+            return super().answer(boards)
+        stone = self.first_stones.fairest(self._size)
+        return [stone] * len(boards)
 
     def judge(self, cells: Int8Array, to_move: Int8Array, *, may_swap: bool = False) -> Judgement:
         """See `JudgingPlayer`; the swap is open in all positions or in none."""

@@ -146,11 +146,14 @@ class Thinker:
         """The evaluator's answer without search: policy `[A]` over the board's actions, value for
         `colour`.
         """
-        planes = blank_planes(self.search.rows, self.size)
-        swap = self.swap and self.searches_swap and may_swap(cells, colour)
-        planes[:] = encode(cells[None], np.array([colour], np.int8), np.array([swap]))
-        policy = np.zeros((len(planes), self.size**2 + self.searches_swap), np.float32)
-        value = np.zeros(len(planes), np.float32)
+        rows = self.search.rows
+        actions = self.size**2 + self.searches_swap
+        colours = np.array([colour], np.int8)
+        swaps = self.swap and self.searches_swap and may_swap(cells, colour)
+        planes = blank_planes(rows, self.size)
+        planes[:] = encode(cells[None], colours, np.array([swaps]))
+        policy = np.zeros((rows, actions), np.float32)
+        value = np.zeros(rows, np.float32)
         self._evaluator.evaluate(planes, policy, value)
         return frame_map(policy[0], colour, self.size), float(value[0])
 

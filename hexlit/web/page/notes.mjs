@@ -39,24 +39,22 @@ function nextLetter(marks) {
 
 /** A game that begins with the stones of this position, and one changed. */
 function setUp(page, cell, colour) {
-  const { size } = page.tree;
-  const cells = page.position.cells.map((stone, at) => (cellName(at, size) === cell ? colour : stone));
-  const named = (wanted) => [...cells.keys()].filter((at) => cells[at] === wanted).map((at) => cellName(at, size));
-  const setup = { black: named(BLACK), white: named(WHITE), first: page.position.toMove || BLACK };
-  beginFrom(page, setup);
+  const { cells, toMove } = page.position;
+  const changed = cells.map((stone, at) => (cellName(at, page.tree.size) === cell ? colour : stone));
+  beginFrom(page, changed, toMove || BLACK);
 }
 
 /** A game that begins with this position, and the other side. */
 export function otherSide(page) {
   const { cells, toMove } = page.position;
-  const { size } = page.tree;
-  const named = (wanted) => [...cells.keys()].filter((at) => cells[at] === wanted).map((at) => cellName(at, size));
-  if (toMove) beginFrom(page, { black: named(BLACK), white: named(WHITE), first: other(toMove) });
+  if (toMove) beginFrom(page, cells, other(toMove));
 }
 
-function beginFrom(page, setup) {
+function beginFrom(page, cells, first) {
   const { marks, comment } = page.node;
-  const tree = newTree(page.tree.size, false, setup);
+  const { size } = page.tree;
+  const named = (colour) => [...cells.keys()].filter((at) => cells[at] === colour).map((at) => cellName(at, size));
+  const tree = newTree(size, false, { black: named(BLACK), white: named(WHITE), first });
   Object.assign(tree.nodes[0], { marks, comment });
   const { names } = page;
   page.begin(tree, { black: HUMAN, white: HUMAN });
