@@ -21,8 +21,16 @@ MakeEvaluator = Callable[[int, bool, int], Evaluator]
 evaluator.
 """
 
+Until = Callable[[], bool]
+"""Whether to stop."""
+
 SEARCH = SearchConfig(simulations=400, gumbel=GumbelConfig(value_scale=0.2))
 """The search of a first stone, and of its rotation."""
+
+
+def never() -> bool:
+    """Go on to the end."""
+    return False
 
 
 class FirstStones:
@@ -51,13 +59,18 @@ class FirstStones:
             self._values[size] = dict(enumerate(self._shipped(size) or ()))
         return self._values[size]
 
-    def value(self, size: int, cell: int) -> float:
-        """The value for Black of a first stone on `cell`, in [-1, 1]."""
-        if cell not in self.found(size):
-            turned = size * size - 1 - cell
-            mean = (self._searched(size, cell) + self._searched(size, turned)) / 2
+    def value(self, size: int, cell: int, until: Until = never) -> float:
+        """The value for Black of a first stone on `cell`, in [-1, 1].
+
+        Where `until` ends a search early, what it has found is the answer, and is not kept.
+        """
+        if cell in self.found(size):
+            return self._values[size][cell]
+        turned = size * size - 1 - cell
+        mean = (self._searched(size, cell, until) + self._searched(size, turned, until)) / 2
+        if not until():
             self._values[size] |= {cell: mean, turned: mean}
-        return self._values[size][cell]
+        return mean
 
     def all_values(self, size: int) -> Iterator[Mapping[int, float]]:
         """Judge all first stones; yields what is found after each search."""
@@ -65,27 +78,31 @@ class FirstStones:
             self.value(size, cell)
             yield self._values[size]
 
-    def fairest(self, size: int) -> int:
+    def fairest(self, size: int, until: Until = never) -> int:
         """The first stone that is the nearest to even.
 
         Where values have to be searched, the evaluator's own judgement orders the cells, and
-        bisection finds where the searched value changes its sign.
+        bisection finds where the searched value changes its sign. `until` ends it early.
         """
         if len(self.found(size)) < size * size:
             ordered = self._ordered(size)
             low, high = 0, len(ordered) - 1
-            while high - low > 1:
+            while high - low > 1 and not until():
                 middle = (low + high) // 2
-                if self.value(size, ordered[middle]) < 0:
+                if self.value(size, ordered[middle], until) < 0:
                     low = middle
                 else:
                     high = middle
+            if until():
+                return ordered[(low + high) // 2]
             self.value(size, ordered[low])
             self.value(size, ordered[high])
         values = self.found(size)
         return min(values, key=lambda cell: (abs(values[cell]), cell))
 
-    def answer(self, cells: Int8Array, colour: int) -> tuple[int, float] | None:
+    def answer(
+        self, cells: Int8Array, colour: int, until: Until = never
+    ) -> tuple[int, float] | None:
         """The first stone, or swap-pieces as its answer: (move, value for `colour`).
 
         None where `colour` should play as without the rule: the stone is left, or the position is
@@ -93,11 +110,11 @@ class FirstStones:
         """
         size = int(len(cells) ** 0.5)
         if colour == BLACK and not cells.any():
-            cell = self.fairest(size)
-            return cell, -abs(self.value(size, cell))
+            cell = self.fairest(size, until)
+            return cell, -abs(self.value(size, cell, until))
         if not may_swap(cells, colour):
             return None
-        value = self.value(size, int(cells.argmax()))
+        value = self.value(size, int(cells.argmax()), until)
         return (size * size, value) if value > 0 else None
 
     def _ordered(self, size: int) -> list[int]:
@@ -110,10 +127,10 @@ class FirstStones:
 
         return sorted(range((size * size + 1) // 2), key=judged)
 
-    def _searched(self, size: int, cell: int) -> float:
+    def _searched(self, size: int, cell: int, until: Until) -> float:
         search = self._live(size)
         _place(search, size, cell)
-        return -float(search.run(SEARCH.simulations).value[0])
+        return -float(search.run(SEARCH.simulations, until=until).value[0])
 
     def _live(self, size: int) -> LiveSearch:
         if self._search is None or self._search[0] != size:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexlit.arena.first_stones import FirstStones, MakeEvaluator
+from hexlit.arena.first_stones import FirstStones, MakeEvaluator, Until, never
 from hexlit.arena.position import may_swap
 from hexlit.errors import UsageError
 from hexlit.hex.arrays import FloatArray, Int8Array
@@ -28,9 +28,6 @@ from hexlit.search.live import MOST_BYTES, LiveSearch
 
 Cells = Int8Array
 """Stones of a board, `[size*size]`: +1 black, -1 white, 0 empty."""
-
-Until = Callable[[], bool]
-"""Whether to stop."""
 
 WARM_UP = 4
 """Simulations on the empty board that prepare everything: kernels are compiled, operators
@@ -106,13 +103,13 @@ class Thinker:
         self.search.forget()
         self.swap = swap
 
-    def settled(self, cells: Cells, colour: int) -> Thought | None:
+    def settled(self, cells: Cells, colour: int, until: Until = never) -> Thought | None:
         """The first stone, or swap-pieces as its answer, where the swap rule asks for it and the
         evaluator does not know the rule; None: search.
         """
         if not self.swap or self.searches_swap:
             return None
-        answer = self.first_stones.answer(cells, colour)
+        answer = self.first_stones.answer(cells, colour, until)
         return None if answer is None else Thought(*answer)
 
     def choose(
@@ -121,7 +118,7 @@ class Thinker:
         """The move of `colour` in the undecided position `cells` int8 `[size*size]`; `until` True
         ends it early.
         """
-        settled = self.settled(cells, colour)
+        settled = self.settled(cells, colour, until or never)
         if settled is not None:
             return settled
         if not self.reuse:
@@ -272,7 +269,7 @@ def review(
         if earlier is not None:
             after = current.value
             if ply == 1 and board.swap and not thinker.searches_swap:
-                after = -abs(thinker.first_stones.value(board.size, board.moves[0]))
+                after = -abs(thinker.first_stones.value(board.size, board.moves[0], until))
             yield _costing(earlier, after)
         earlier = current
     assert earlier is not None
@@ -291,7 +288,7 @@ def _searched(
 ) -> PlyReview:
     if board.winner:
         return PlyReview(ply, float(board.winner), None)
-    settled = thinker.settled(board.cells, board.to_move)
+    settled = thinker.settled(board.cells, board.to_move, until)
     if settled is not None:
         return PlyReview(ply, settled.value * board.to_move, settled.action, (settled.action,))
     thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=until)
@@ -299,7 +296,7 @@ def _searched(
     return PlyReview(ply, thought.value * board.to_move, thought.action, line)
 
 
-def exact_review(board: GameBoard, seconds: float, until: Until = lambda: False) -> list[PlyReview]:
+def exact_review(board: GameBoard, seconds: float, until: Until = never) -> list[PlyReview]:
     """The exact judgement of each position that the solver decides within `seconds`; the others are
     left out.
 

@@ -57,8 +57,8 @@ class GamesConfig(Settings):
     svg: str | None = None
     """Show: file for a picture in addition to the text."""
     html: str | None = None
-    """Show: file for a page that steps through the game without a server, in addition to the
-    text.
+    """Show: file for a page that steps through the game without a server, in addition to the text.
+    Stats: file for such a page with the tree of the openings.
     """
     review: bool = False
     """Show: whether that page has a judgement of each position, by the exact solver or by a
@@ -88,6 +88,10 @@ class GamesConfig(Settings):
         if self.action in ("import", "export", "puzzles") and not self.target:
             what = "FILE" if self.action == "export" else "FOLDER"
             raise UsageError(f"target has no value: add target={what} to {self.action}")
+        if self.html is not None and self.action not in ("show", "stats"):
+            raise UsageError(f"html={self.html}: show and stats write pages; leave it out")
+        if self.svg is not None and self.action != "show":
+            raise UsageError(f"svg={self.svg}: show draws a game; leave it out")
         if self.review and self.html is None:
             raise UsageError("review=true: the review is part of the page; add html=FILE")
         if self.checkpoint is not None and not self.review and self.action != "puzzles":

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Console
 
 from hexlit.accelerate.config import AcceleratorConfig
@@ -45,6 +46,7 @@ from hexlit.reporting.text import show as show_page
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.exporting import Overview, Selection, export_games, format_for, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games, verify_games
+from hexlit.selfplay.opening_tree import OpeningTree
 from hexlit.selfplay.sources import GameReader
 from hexlit.tasks.hex.packaged import fitting_network
 from hexlit.web.pages import recorded_page
@@ -138,18 +140,37 @@ def show(settings: "GamesConfig", reader: GameReader) -> None:
 
 def stats(settings: "GamesConfig", reader: GameReader) -> Document:
     """Count the contents of the games."""
-    overview = Overview(OPENING_PLIES)
+    overview, openings = Overview(OPENING_PLIES), OpeningTree()
     unreadable = 0
     for game in _selection(settings).of(reader):
         if isinstance(game, RecordError):
             unreadable += 1
         else:
             overview.add(game)
+            openings.add(game)
     if not overview.games:
         raise UsageError(
             f"source={settings.sources[0]}: no game in it fits, of {reader.games:,} read"
         )
+    if settings.html:
+        write_text_atomic(Path(settings.html), openings_page(openings, settings.html))
     return {**overview.as_json(MOST), "unreadable": unreadable}
+
+
+def openings_page(openings: OpeningTree, name: str) -> str:
+    """The tree of the openings on the board with the most games, to step through; `name` of the
+    file.
+    """
+    games = openings.games()
+    size = max(games, key=games.__getitem__)
+    check_shown(size, name)
+    facts = [f"{games[size]:,} games on {size}×{size}"]
+    if len(games) > 1:
+        facts.append(f"size=N chooses another board of {', '.join(map(str, sorted(games)))} rows")
+    nothing = GameRecord(0, size, False, np.zeros(0, np.int16), 0, Ending.UNFINISHED)
+    return recorded_page(
+        nothing, ply=0, title=f"Openings, {facts[0]}", facts=facts, nodes=openings.nodes(size)
+    )
 
 
 def verify(settings: "GamesConfig", reader: GameReader) -> Document:
@@ -220,10 +241,7 @@ def page_of(settings: "GamesConfig", shown: ShownGame, reader: GameReader) -> st
         UsageError: the board is too large for the page, or no player can judge the game.
     """
     record = shown.record
-    if record.size > LARGEST_BOARD:
-        raise UsageError(
-            f"html={settings.html}: the page shows {LARGEST_BOARD} rows at most, not {record.size}"
-        )
+    check_shown(record.size, str(settings.html))
     facts = [
         f"{record.size}×{record.size}",
         *shown.facts.values(),
@@ -237,6 +255,12 @@ def page_of(settings: "GamesConfig", shown: ShownGame, reader: GameReader) -> st
     return recorded_page(
         record, ply=shown.ply, facts=facts, nodes=variations_of(reader), review=judgements
     )
+
+
+def check_shown(size: int, name: str) -> None:
+    """Raise `UsageError` for a board that the page, a file `name`, cannot show."""
+    if size > LARGEST_BOARD:
+        raise UsageError(f"html={name}: the page shows {LARGEST_BOARD} rows at most, not {size}")
 
 
 def variations_of(reader: GameReader) -> list[Variation]:

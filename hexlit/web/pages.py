@@ -31,6 +31,7 @@ def recorded_page(
     record: GameRecord,
     *,
     ply: int,
+    title: str = "",
     facts: Sequence[str] = (),
     nodes: Sequence[Variation] = (),
     review: Sequence[PlyReview] = (),
@@ -40,6 +41,7 @@ def recorded_page(
     Args:
         record: the game.
         ply: moves on the board when the page opens.
+        title: of the page; empty for the names of the players.
         facts: more about the game.
         nodes: its tree, the main line by first children; empty for the main line alone.
         review: the judgements of its positions; empty shows no review.
@@ -60,8 +62,8 @@ def recorded_page(
             "review": [review_entry(result, record.size) for result in review] or None,
         }
     )
-    title = f"{record.black or 'Black'} – {record.white or 'White'}, {record.size}×{record.size}"
-    return one_file(title, packed(), {"recorded": content}, state="data-recorded")
+    names = f"{record.black or 'Black'} – {record.white or 'White'}, {record.size}×{record.size}"
+    return one_file(title or names, packed(), {"recorded": content}, state="data-recorded")
 
 
 def one_file(
@@ -119,7 +121,17 @@ def review_entry(found: PlyReview, size: int) -> dict[str, Any]:
 
 def node_entry(node: Variation, size: int) -> dict[str, Any]:
     """A node of the tree as the page takes it."""
-    return {"move": "" if node.move < 0 else format_cell(node.move, size), "parent": node.parent}
+    entry: dict[str, Any] = {
+        "move": "" if node.move < 0 else format_cell(node.move, size),
+        "parent": node.parent,
+    }
+    if node.comment:
+        entry["comment"] = node.comment
+    if node.labels:
+        entry["marks"] = {
+            format_cell(cell, size): f"LB:{text}" for cell, text in node.labels.items()
+        }
+    return entry
 
 
 def end_of(record: GameRecord, *, claimed: bool = False) -> dict[str, str] | None:

@@ -10,9 +10,9 @@ from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from hexlit.arena.engine import HtpEngine
-from hexlit.arena.first_stones import FirstStones, MakeEvaluator
+from hexlit.arena.first_stones import FirstStones, MakeEvaluator, Until
 from hexlit.arena.players import Player
-from hexlit.arena.thinker import Thinker, Until
+from hexlit.arena.thinker import Thinker
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexlit import __version__
-from hexlit.arena.thinker import Until
+from hexlit.arena.first_stones import Until, never
 from hexlit.errors import UsageError
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.web.config import WebSettings
@@ -154,9 +154,7 @@ class BrowserSession:
 
         self._attempt(request.id, answer, stopped)
 
-    def _attempt(
-        self, number: int, answer: Callable[[], None], stopped: Until = lambda: False
-    ) -> None:
+    def _attempt(self, number: int, answer: Callable[[], None], stopped: Until = never) -> None:
         """Carry out `answer`; report errors of the request number `number`."""
         try:
             answer()

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from hexlit.arena.first_stones import Until
 from hexlit.arena.players import RESIGN, Forfeit
 from hexlit.arena.thinker import (
     Thinker,
-    Until,
     proved_move,
     review,
     solved,
@@ -109,7 +109,7 @@ class Thinking:
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
         self._hurried.clear()
         enough = stop_at(time.monotonic() + seconds, lambda: until() or self._hurried.is_set())
-        settled = thinker.settled(board.cells, board.to_move)
+        settled = thinker.settled(board.cells, board.to_move, enough)
         if settled is not None:
             return played(board, settled.action) | {"value": settled.value, "found": None}
         simulations = request.simulations or self._settings.search.simulations
@@ -159,8 +159,9 @@ class Thinking:
         """
         check_undecided(board)
         thinker = self._thinker(request.player, board)
-        if not board.moves and thinker.settled(board.cells, board.to_move) is not None:
-            yield _fair_openings(thinker, board.size)
+        if not board.moves and thinker.settled(board.cells, board.to_move, until) is not None:
+            if not until():
+                yield _fair_openings(thinker, board.size)
             return
         most = min(
             request.simulations or self._settings.live_simulations, self._settings.live_simulations
@@ -175,7 +176,7 @@ class Thinking:
             final = left <= 0 or thinker.search.full
             report = {"value": thought.value} | _found(thinker, board.size)
             if board.may_swap and not thinker.searches_swap:
-                worth = thinker.first_stones.value(board.size, board.moves[0])
+                worth = thinker.first_stones.value(board.size, board.moves[0], until)
                 report = _with_swap(report, worth)
             yield {"type": "study", "full": thinker.search.full, "final": final} | report
             if final:

@@ -41,6 +41,15 @@ def test_bisection_finds_the_stone_that_is_nearest_to_even(searched: FirstStones
     assert len(fresh.found(SIZE)) < SIZE**2
 
 
+def test_a_search_that_is_ended_early_answers_and_keeps_nothing(searched: FirstStones) -> None:
+    fresh = FirstStones(searched._make_evaluator)
+    board = GameBoard(SIZE)
+    stone, _ = fresh.answer(board.cells, board.to_move, lambda: True) or (None, 0.0)
+    assert stone in range(SIZE**2)
+    assert -1 <= fresh.value(SIZE, 0, lambda: True) <= 1
+    assert not fresh.found(SIZE)
+
+
 def test_every_door_gives_one_answer_to_a_first_stone() -> None:
     """HTP, the page and a match, with levels; by the small network, which knows 4x4."""
     networks = networks_by_board("hexlit:small", SIZE, EAGER)

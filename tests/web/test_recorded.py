@@ -171,3 +171,12 @@ def test_a_network_reviews_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert all(-1 <= one["value"] <= 1 and 0 <= one["cost"] <= 1 for one in content["review"])
     assert content["review"][-1]["value"] == 1.0
     assert "judged by hexlit:small with " in content["about"]
+
+
+def test_the_tree_of_openings_is_such_a_page(tmp_path: Path) -> None:
+    page, twice = tmp_path / "openings.html", tmp_path / "twice.sgf"
+    twice.write_text(2 * SGF.read_text(encoding="utf-8"), encoding="utf-8")
+    assert main(["games", "stats", f"source={twice}", f"html={page}"]) == 0
+    first, second, *_ = content_of(page.read_text(encoding="utf-8"))["nodes"]
+    assert first["comment"].startswith("12 games: Black has won 4, White 6.")
+    assert first["marks"][second["move"]].startswith("LB:")

@@ -353,9 +353,11 @@ def report(session: HtpSession) -> str:
         (one.action, one.visits, one.value, one.prior, search.principal_variation(one.action))
         for one in search.candidates()
     ]
-    position = session.position
+    position, followed = session.position, session.followed
     if session.swap and may_swap(position.cells, -BLACK) and not session.thinker.searches_swap:
-        worth = session.thinker.first_stones.value(session.size, int(position.cells.argmax()))
+        worth = session.thinker.first_stones.value(
+            session.size, int(position.cells.argmax()), followed
+        )
         swap = (session.size**2, 0, worth, 0.0, [session.size**2])
         rows.insert(0 if worth > 0 else len(rows), swap)
     infos = []

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from hexlit.arena.config import PlaySettings
+from hexlit.arena.first_stones import Until, never
 from hexlit.arena.htp.protocol import (
     COMMANDS,
     QUIT,
@@ -22,7 +23,7 @@ from hexlit.arena.htp.protocol import (
 from hexlit.arena.player_spec import LEVELS
 from hexlit.arena.players import drawn_actions
 from hexlit.arena.position import Position, empty_position, may_swap
-from hexlit.arena.thinker import Thinker, Thought, Until, proved_move, solved, stop_at
+from hexlit.arena.thinker import Thinker, Thought, proved_move, solved, stop_at
 from hexlit.arena.wins import virtual_solution
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
@@ -109,9 +110,9 @@ class HtpSession:
     """Time of each player when a game starts; None if it was never set: then the clocks are not
     reset.
     """
-    interrupted: Until = lambda: False
+    interrupted: Until = never
     """Whether the other side has asked to stop the thinking of the present command."""
-    followed: Until = lambda: False
+    followed: Until = never
     """Whether the other side has sent anything since."""
     show: Callable[[str], object] = lambda text: None
     """Writes text before the answer."""
@@ -202,17 +203,17 @@ class HtpSession:
         """Choose a move of `colour`: all simulations, or as many as the time allows; at a level, as
         it plays.
         """
-        settled = self.thinker.settled(self.position.cells, colour)
-        if settled is not None:
-            return settled
-        level = LEVELS[self.level - 1] if self.level else {}
-        if "temperature" in level:
-            return self._drawn(colour, float(level["temperature"]))
         budget = self.clocks[colour].budget(self.size**2 - self.position.stones)
         limits = [limit for limit in (self.settings.seconds, budget) if limit is not None]
         until = self.interrupted
         if limits:
             until = stop_at(time.monotonic() + min(limits), self.interrupted)
+        settled = self.thinker.settled(self.position.cells, colour, until)
+        if settled is not None:
+            return settled
+        level = LEVELS[self.level - 1] if self.level else {}
+        if "temperature" in level:
+            return self._drawn(colour, float(level["temperature"]))
         if self.settings.solver:
             proved = self._proved(colour, until)
             if proved is not None:

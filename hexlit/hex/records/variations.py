@@ -3,7 +3,8 @@
 The tree is a flat list of nodes, as `SgfTree` is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from hexlit.hex.records.game import Place, RecordError, as_record, parse_point
@@ -20,6 +21,9 @@ class Variation(NamedTuple):
     """Cell (row * size + column), or `size*size` for swap-pieces; -1 of node 0, the empty board."""
     parent: int
     """-1 of node 0; else smaller than the node's own number."""
+    comment: str = ""
+    labels: Mapping[int, str] = MappingProxyType({})
+    """Cell -> a text of up to three letters on it."""
 
 
 class Variations(NamedTuple):
