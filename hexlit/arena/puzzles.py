@@ -28,6 +28,7 @@ _GAMES, _ROUNDS = (
 )  # in a round; and in all, with one more for each puzzle: small boards run out of positions
 _BATCH = 64  # positions in a call of the network
 _DRAWN = 0.7  # share of the work
+_TEMPERATURE = 1.0  # of the games; with likeliest moves alone they are few, and hardly err
 
 
 @dataclass
@@ -76,9 +77,9 @@ def make_puzzles(
 ) -> list[Puzzle]:
     """Up to `count` puzzles of `network`, those of the lowest grades first.
 
-    They come from games of the policy against itself with random moves, at most one from a game,
-    the first. No two are equal by a symmetry of the game. Each is proved again by a solver without
-    the proofs of the others.
+    They come from games of the policy against itself, drawn by its shares after two random moves,
+    at most one from a game, the first. No two are equal by a symmetry of the game. Each is proved
+    again by a solver without the proofs of the others.
 
     Args:
         network: on a board with solved positions.
@@ -114,8 +115,8 @@ def _drawn(network: Network, seed: int, rounds: int) -> Iterator[Puzzle]:
     seen = set[bytes]()
     solver = ExactSolver(size)
     policy = network.player(None, _BATCH)
-    # With fewer random moves the policy is rarely led where it errs.
-    source = GameSource("policy", simulations=0, playouts=0, error=0.5, judge=policy.judge)
+    drawn = network.player(None, _BATCH, temperature=_TEMPERATURE, seed=seed)
+    source = GameSource("policy", simulations=0, playouts=0, error=0.0, judge=drawn.judge)
     for number in range(rounds):
         for moves in play_games(source, size, _GAMES, np.random.default_rng([seed, size, number])):
             to_move = np.resize(np.array([1, -1], np.int8), len(moves))

@@ -51,6 +51,11 @@ class NetConfig(Settings, section="net"):
     attention_heads: int = number(4, "[1, inf)")
     """Heads of attention self; they share the channels evenly."""
 
+    norm: str = one_of(("batch", "renorm"), "batch")
+    """Normalisation in training. With batch it takes the statistics of the batch; with renorm
+    (Ioffe 2017) those of play, which a network of several boards needs.
+    """
+
     global_pooling: bool = True
     """Whether every third block adds a bias computed from the whole board to each channel."""
 

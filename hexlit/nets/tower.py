@@ -11,6 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 
+from hexlit.accelerate.batch_norm import renormalise
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.blocks import (
     ConvNorm,
@@ -257,7 +258,10 @@ def build_net(config: NetConfig) -> HexNet:
         blocks.append(ResidualBlock(layers, activation, bias=bias, gate=gate))
     stages = len(config.blocks) if config.attention == "self" else 0
     attention = [SelfAttention(channels, config.attention_heads) for _ in range(stages)]
-    return HexNet(config, stem, blocks, attention)
+    net = HexNet(config, stem, blocks, attention)
+    if config.norm == "renorm":
+        renormalise(net)
+    return net
 
 
 def saved_net(settings: Mapping[str, Any], state: Mapping[str, Tensor]) -> HexNet:
