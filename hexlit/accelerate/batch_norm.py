@@ -83,7 +83,9 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
         variance = (counts * (variances + (means - mean) ** 2)).sum(
             0
         ) / total  # Chan, Golub & LeVeque 1979
-        weight, bias, momentum = self.weight, self.bias, self.momentum
+        weight: Tensor = self.weight
+        bias: Tensor = self.bias
+        momentum = self.momentum
         if self.renorm:
             weight, bias = _renormalising(self, mean.detach(), variance.detach())
             momentum = RENORM_MOMENTUM

@@ -39,7 +39,7 @@ def test_gradients_are_those_of_the_batch_with_a_fixed_correction() -> None:
     images[:, 2] = 100 * images[:, 2] + 2000
     mean, variance = running(layer)
     found, plain = (images.clone().requires_grad_() for _ in range(2))
-    layer.train()(found).pow(3).sum().backward()  # type: ignore[no-untyped-call]
+    layer.train()(found).pow(3).sum().backward()
     own = plain.mean((0, 2, 3), keepdim=True)
     deviation = (plain.var((0, 2, 3), keepdim=True, correction=0) + layer.eps).sqrt()
     steady = (variance + layer.eps).sqrt().view_as(own)
