@@ -44,9 +44,7 @@ def test_bisection_finds_the_stone_that_is_nearest_to_even(searched: FirstStones
 def test_a_search_that_is_ended_early_answers_and_keeps_nothing(searched: FirstStones) -> None:
     fresh = FirstStones(searched._make_evaluator)
     board = GameBoard(SIZE)
-    stone, _ = fresh.answer(board.cells, board.to_move, lambda: True) or (None, 0.0)
-    assert stone in range(SIZE**2)
-    assert -1 <= fresh.value(SIZE, 0, lambda: True) <= 1
+    assert fresh.answer(board.cells, board.to_move, lambda: True) is not None
     assert not fresh.found(SIZE)
 
 

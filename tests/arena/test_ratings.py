@@ -63,18 +63,6 @@ def simulated(
     return results
 
 
-def test_known_strengths_are_found() -> None:
-    strengths = {"a": 0.0, "b": 150.0, "c": 200.0, "d": -100.0}
-    found = rate(list(strengths), simulated(strengths, 2000, seed=3), "a")
-    assert [rating.elo for rating in found] == pytest.approx(list(strengths.values()), abs=15)
-    assert [rating.games for rating in found] == [12_000] * 4
-    assert sum(rating.wins for rating in found) == 24_000
-    assert (found[0].elo, found[0].low, found[0].high) == (0, 0, 0)
-    for rating in found[1:]:
-        assert rating.low < rating.elo < rating.high
-        assert rating.high - rating.low < 30
-
-
 @pytest.mark.parametrize("split", [0.0, 0.6])
 def test_intervals_hold_the_truth_as_often_as_they_say(split: float) -> None:
     """Also where most openings decide their games,

@@ -1,42 +1,38 @@
 """The tree of openings counts what a plain count of first moves does."""
 
 from collections import Counter
-from itertools import product
 
 import numpy as np
 
+from hexlit.hex.notation import format_moves
 from hexlit.selfplay.opening_tree import LEAST_GAMES, OpeningTree
 from tests.selfplay.games import record
 
 SIZE = 3
 
 
-def test_nodes_have_the_counts_of_their_first_moves() -> None:
+def test_nodes_have_the_counts_and_shares_of_their_first_moves() -> None:
     draws = np.random.default_rng(0)
-    games = [draws.permutation(SIZE**2)[: draws.integers(1, 4)] for _ in range(200)]
-    winners = draws.choice([1, -1, 0], 200)
-    tree, through, won = OpeningTree(), Counter[tuple[int, ...]](), Counter[tuple[int, ...]]()
-    for moves, winner in zip(games, winners, strict=True):
-        names = " ".join(f"{'abc'[cell % SIZE]}{cell // SIZE + 1}" for cell in moves)
-        tree.add(record(names, SIZE, winner=winner))
+    tree, results = OpeningTree(), Counter[tuple[tuple[int, ...], int]]()
+    for winner in draws.choice([1, -1, 0], 200).tolist():
+        moves = draws.permutation(SIZE**2)[: draws.integers(1, 4)]
+        tree.add(record(format_moves(moves, SIZE), SIZE, winner=winner))
         cells = min(moves.tolist(), (SIZE**2 - 1 - moves).tolist())
         for plies in range(len(cells) + 1):
-            through[tuple(cells[:plies])] += 1
-            won[tuple(cells[:plies])] += winner == 1
+            results[tuple(cells[:plies]), winner] += 1
     nodes = tree.nodes(SIZE)
-    lines: list[tuple[int, ...]] = [()]
-    for number, node in enumerate(nodes):
-        if number:
-            lines.append((*lines[node.parent], node.move))
-        line = lines[number]
-        assert node.comment.startswith(f"{through[line]} games: Black has won {won[line]},")
+    lines: list[tuple[int, ...]] = []
+    for node in nodes:
+        line = () if node.parent < 0 else (*lines[node.parent], node.move)
+        lines.append(line)
+        black, white, unknown = (results[line, winner] for winner in (1, -1, 0))
+        games = black + white + unknown
+        assert node.comment.startswith(f"{games} games: Black has won {black}, White {white}.")
+        if line:
+            own = black if len(line) % 2 else white
+            share = f"{100 * own / (black + white):.0f}" if black + white else "?"
+            assert nodes[node.parent].labels[node.move] == share
+    through = Counter[tuple[int, ...]]()
+    for (line, _), games in results.items():
+        through[line] += games
     assert sorted(lines) == sorted(line for line in through if through[line] >= LEAST_GAMES)
-
-
-def test_numbers_are_the_wins_of_the_player_to_move() -> None:
-    tree = OpeningTree()
-    for winner, _ in product((1, 1, -1, 0), range(2)):
-        tree.add(record("a1 b2 c3", SIZE, winner=winner))
-    start, first, *_ = tree.nodes(SIZE)
-    assert start.labels == {0: "67"}
-    assert first.labels == {4: "33"}

@@ -268,27 +268,6 @@ def test_windows_and_their_batches_equal_a_slow_plain_reference(
             np.testing.assert_allclose(batch.future[row], calendar, atol=1e-6)
 
 
-def rows_of(data: ForecastDataModule, split: str) -> set[tuple[int, int]]:
-    """(series, step) of every row that a window of `split` reads,
-    one that is filled in included.
-    """
-    return {
-        (int(series), step)
-        for series, origin in zip(
-            data.windows[split].series, data.windows[split].origin, strict=True
-        )
-        for step in range(origin - data.spec.history + 1, origin + data.spec.horizon + 1)
-    }
-
-
-def test_no_row_is_in_windows_of_two_splits_and_time_only_runs_forward(gaps: Path) -> None:
-    data = make_data(gaps)
-    rows = [rows_of(data, split) for split in SPLITS]
-    for earlier, later in ((0, 1), (0, 2), (1, 2)):
-        assert not rows[earlier] & rows[later]
-        assert max(step for _, step in rows[earlier]) < min(step for _, step in rows[later])
-
-
 def test_nothing_after_the_training_rows_changes_a_training_batch_or_the_scaling(
     gaps: Path, tmp_path: Path
 ) -> None:
