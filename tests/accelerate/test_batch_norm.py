@@ -25,7 +25,8 @@ def running(layer: BatchRenorm2d) -> tuple[Tensor, Tensor]:
 
 def test_training_gives_what_evaluation_does_and_notes_the_batch() -> None:
     torch.manual_seed(0)
-    layer, images = norm(), torch.randn(8, 3, 5, 5, dtype=torch.float64)
+    layer = norm()
+    images = torch.randn(8, 3, 5, 5, dtype=torch.float64)
     expected = layer.eval()(images)
     before = running(layer)[0].clone()
     torch.testing.assert_close(layer.train()(images), expected)
@@ -36,7 +37,8 @@ def test_training_gives_what_evaluation_does_and_notes_the_batch() -> None:
 def test_gradients_are_those_of_the_batch_with_a_fixed_correction() -> None:
     """Ioffe 2017, algorithm 1; statistics far away are corrected up to the bounds."""
     torch.manual_seed(0)
-    layer, images = norm(), torch.randn(8, 3, 5, 5, dtype=torch.float64)
+    layer = norm()
+    images = torch.randn(8, 3, 5, 5, dtype=torch.float64)
     images[:, 2] = 100 * images[:, 2] + 2000
     mean, variance = (one.clone() for one in running(layer))
     found, plain = (images.clone().requires_grad_() for _ in range(2))

@@ -25,8 +25,9 @@ def test_nodes_have_the_counts_and_shares_of_their_first_moves() -> None:
     for node in nodes:
         line = () if node.parent < 0 else (*lines[node.parent], node.move)
         lines.append(line)
-        black, white, unknown = (results[line, winner] for winner in (1, -1, 0))
-        games = black + white + unknown
+        black = results[line, 1]
+        white = results[line, -1]
+        games = black + white + results[line, 0]
         assert node.comment.startswith(f"{games} games: Black has won {black}, White {white}.")
         if line:
             own = black if len(line) % 2 else white
