@@ -189,8 +189,8 @@ def hex5_figure(runs: Sequence[Entry]) -> Figure:
 
 
 def larger_boards() -> Lines:
-    """Runs of hex6 and hex7."""
-    measured = [*names_of("hex6"), *names_of("hex7")]
+    """Runs of hex6, hex7 and hex8."""
+    measured = [*names_of("hex6"), *names_of("hex7"), *names_of("hex8")]
     recorded = result("recorded-hex7")
     rows = []
     for name in measured:
@@ -207,9 +207,12 @@ def larger_boards() -> Lines:
         *("operations", "multiply-adds of self-play"),
     )
     return [
-        "# hex6 and hex7",
+        "# hex6, hex7 and hex8",
         "",
-        *prose("The recipes of 6×6 and 7×7 end with all or nearly all openings right."),
+        *prose(
+            "The recipes of 6×6 and 7×7 end with all or nearly all openings right.",
+            "That of 8×8 keeps nearly all wins, and misjudges four or five openings, which are nearly even.",
+        ),
         *commands(measured),
         *prose("The shares are of new positions after the run."),
         *table(columns, rows),

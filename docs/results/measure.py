@@ -227,6 +227,11 @@ MEASUREMENTS: dict[str, Measurement] = {
     **{f"hex5-{seed}": training(f"seed={seed}", *FLOAT32) for seed in range(1, 11)},
     "hex6-1": training("experiment=hex6", "seed=1"),
     "hex7-1": training("experiment=hex7", "seed=1"),
+    "hex8-1": training("experiment=hex8", "seed=1"),
+    "hex8-2": training(
+        *("experiment=hex8", "seed=2", "net.blocks=[8]", "trainer.max_epochs=640"),
+        *("data.replay_epochs=240", "selfplay.opening_skew_after=200"),
+    ),
     **{f"texts-{seed}": task(texts_result, "task=classify", f"seed={seed}") for seed in (1, 2, 3)},
     **{
         f"forecasts-{seed}": task(forecasts_result, "task=forecast", f"seed={seed}", FLOAT32[0])

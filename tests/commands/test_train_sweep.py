@@ -169,6 +169,7 @@ def test_a_pruned_training_leaves_whole_files(tmp_path: Path) -> None:
     assert not list(pruned.folder.rglob("*.tmp"))
 
 
+@pytest.mark.slow
 def test_an_objective_that_no_epoch_logs_ends_the_trial_after_the_first(tmp_path: Path) -> None:
     asked = ["sweep.objective=train.los", "hydra.sweeper.direction=minimize"]
     fixed = ["hydra/sweeper=optuna", "hydra.sweep.dir=sweep", POINTS, "hydra.sweeper.n_trials=1"]

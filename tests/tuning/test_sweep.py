@@ -425,6 +425,7 @@ hydra: {sweeper: {n_trials: 1, params: {optimizer.lr: "tag(log, interval(1e-4, 1
     assert best.left_out == ["trainer.max_epochs=3"]
 
 
+@pytest.mark.slow
 def test_without_a_name_the_same_command_finds_its_sweep(place: Place) -> None:
     def run(*overrides: str) -> subprocess.CompletedProcess[str]:
         return place.hexlit(
@@ -545,6 +546,7 @@ def test_other_launchers_get_one_launch_a_trial(place: Place, launcher: str) -> 
     assert (place.sweep / "trial-000" / ".hydra" / "overrides.yaml").is_file()
 
 
+@pytest.mark.slow
 def test_without_processes_the_trials_run_one_by_one(place: Place) -> None:
     """The same results, and one warning."""
     place.run(LR, "hydra.sweeper.n_trials=4")
