@@ -147,7 +147,8 @@ def stats(settings: "GamesConfig", reader: GameReader) -> Document:
             unreadable += 1
         else:
             overview.add(game)
-            openings.add(game)
+            if settings.html:
+                openings.add(game)
     if not overview.games:
         raise UsageError(
             f"source={settings.sources[0]}: no game in it fits, of {reader.games:,} read"

@@ -59,7 +59,7 @@ class OpeningTree:
         while waiting and len(nodes) < MOST_NODES:
             _, _, number, ply, games = heapq.heappop(waiting)
             moves = _by_next_move(games, ply)
-            labels = {move: _share(group, ply) for move, group in moves.items()}
+            labels = {move: _share(group, ply) for move, group in moves.items() if move < size**2}
             nodes[number] = nodes[number]._replace(
                 comment=_account(games, moves, size), labels=labels
             )
