@@ -92,7 +92,7 @@ def test_an_environment_without_kernels_is_refused_in_one_line(setting: str, rea
     assert reason in line
 
 
-@pytest.mark.parametrize("kind", ["nbi", pytest.param("nbc", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
 def test_a_torn_file_of_the_cache_is_written_again(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

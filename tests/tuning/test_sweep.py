@@ -425,7 +425,6 @@ hydra: {sweeper: {n_trials: 1, params: {optimizer.lr: "tag(log, interval(1e-4, 1
     assert best.left_out == ["trainer.max_epochs=3"]
 
 
-@pytest.mark.slow
 def test_without_a_name_the_same_command_finds_its_sweep(place: Place) -> None:
     def run(*overrides: str) -> subprocess.CompletedProcess[str]:
         return place.hexlit(
