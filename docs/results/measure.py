@@ -108,6 +108,12 @@ def run_result(path: Path) -> Result:
     }
 
 
+def several_result(path: Path) -> Result:
+    """How long a run was."""
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    return {name: summary[name] for name in ("epochs", "games", "wall_seconds")}
+
+
 def texts_result(path: Path) -> Result:
     """The scores of a text classifier on the test set, and of its baseline."""
     summary = json.loads(path.read_text(encoding="utf-8"))
@@ -223,11 +229,29 @@ LARGE_PLAYERS = (
     '"policy=hexlit:large name=policy","checkpoint=hexlit:large simulations=32 name=s32"'
 )
 
+NORMS = ("batch", "renorm")
+SEVERAL = (
+    *("experiment=hex8", "net=mini", "selfplay.smaller_epochs=8", "selfplay.smaller_share=0.75"),
+    *("trainer.max_epochs=150", "data.replay_epochs=0", "selfplay.opening_skew_after=50"),
+    *("evaluation.every_epochs=0", "trainer.monitor=train.loss", "trainer.monitor_mode=min"),
+    *("logger=csv", "seed=1"),
+)
+"""A small network of four boards, in turn."""
+
 MEASUREMENTS: dict[str, Measurement] = {
     **{f"hex5-{seed}": training(f"seed={seed}", *FLOAT32) for seed in range(1, 11)},
     "hex6-1": training("experiment=hex6", "seed=1"),
     "hex7-1": training("experiment=hex7", "seed=1"),
     "hex8-1": training("experiment=hex8", "seed=1"),
+    **{f"several-{norm}": task(several_result, *SEVERAL, f"net.norm={norm}") for norm in NORMS},
+    **{
+        f"several-{norm}-truth": strength(
+            truth_result,
+            *(f"checkpoint=runs/results/several-{norm}", "board=8", "positions=500"),
+            *("simulations=[64]", INFERENCE32),
+        )
+        for norm in NORMS
+    },
     "hex8-2": training(
         *("experiment=hex8", "seed=2", "net.blocks=[8]", "trainer.max_epochs=640"),
         *("data.replay_epochs=240", "selfplay.opening_skew_after=200"),

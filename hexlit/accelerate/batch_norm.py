@@ -1,4 +1,4 @@
-"""Batch norm with the statistics of a batch over all ranks, on every device, and renormalisation.
+"""Batch norm with the statistics of a batch over all ranks, on every device, or by the size of images.
 
 torch's own `SyncBatchNorm` does not support the cpu.
 """
@@ -12,51 +12,56 @@ from torch.nn import functional
 
 from hexlit.accelerate.collectives import are_several
 
-MOST_RATIO, MOST_SHIFT = 3.0, 5.0
-"""Bounds of a renormalisation, the second in standard deviations."""
 
-RENORM_MOMENTUM = 0.003
-"""Share of a batch in the running statistics: hundreds of steps, so of all boards of a run."""
+class SizedBatchNorm2d(nn.BatchNorm2d):
+    """Batch norm of square images, `[B, C, n, n]`, with running statistics for each size n.
 
-
-class BatchRenorm2d(nn.BatchNorm2d):
-    """Batch norm that normalises in training as in evaluation, by the running statistics; batch
-    renormalisation (Ioffe 2017, algorithm 1).
-
-    Plain batch norm takes those of the batch in training. Where batches differ in kind, as those of
-    small and large boards do, the running statistics fit none of them, and the network plays
-    otherwise than it learned.
+    Batches are of one size, so training normalises by the statistics of that size. A mean over all
+    sizes would fit none in evaluation. Sizes that were never trained have the statistics of the one
+    trained last.
     """
+
+    def __init__(self, channels: int, largest: int) -> None:
+        super().__init__(channels, track_running_stats=False)
+        self.means: Tensor
+        self.variances: Tensor
+        self.trained: Tensor
+        self.register_buffer("means", torch.zeros(largest + 1, channels))
+        self.register_buffer("variances", torch.ones(largest + 1, channels))
+        self.register_buffer("trained", torch.zeros(largest + 1, dtype=torch.bool))
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalise, and in training note the statistics."""
-        if not self.training:
-            return super().forward(input)
-        variance, mean = torch.var_mean(input.detach().float(), (0, 2, 3), correction=0)
-        weight, bias = _renormalising(self, mean, variance)
-        statistics = self.running_mean, self.running_var
-        self.num_batches_tracked.add_(1)  # type: ignore[union-attr]
+        size = input.shape[-1]
+        if self.training:
+            self.begin(size)
         return functional.batch_norm(
-            input, *statistics, weight, bias, True, RENORM_MOMENTUM, self.eps
+            input,
+            *self.statistics(size),
+            self.weight,
+            self.bias,
+            self.training,
+            self.momentum or 0.0,
+            self.eps,
         )
 
+    def statistics(self, size: int) -> tuple[Tensor, Tensor]:
+        """Running mean and variance of a size, `[C]` each."""
+        return self.means[size], self.variances[size]
 
-def _renormalising(norm: nn.BatchNorm2d, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-    """Weight and bias with which statistics of a batch give what the running ones would."""
-    assert norm.running_mean is not None
-    assert norm.running_var is not None
-    running = torch.sqrt(norm.running_var + norm.eps)
-    ratio = torch.sqrt(variance + norm.eps) / running
-    ratio = ratio.clamp(1 / MOST_RATIO, MOST_RATIO)
-    shift = ((mean - norm.running_mean) / running).clamp(-MOST_SHIFT, MOST_SHIFT)
-    return norm.weight * ratio, norm.bias + norm.weight * shift
+    @torch.no_grad()
+    def begin(self, size: int) -> None:
+        """Train `size`; those that were never trained follow."""
+        self.trained[size] = True
+        for rows in (self.means, self.variances):
+            rows.copy_(torch.where(self.trained[:, None], rows, rows[size]))
 
-
-def renormalise(net: nn.Module) -> None:
-    """Make every batch norm of images in `net` a `BatchRenorm2d`; its tensors stay the same."""
-    for module in net.modules():
-        if type(module) is nn.BatchNorm2d:
-            module.__class__ = BatchRenorm2d
+    def of_size(self, size: int) -> nn.BatchNorm2d:
+        """The plain batch norm that equals this one for images of `size`, with the same weights."""
+        plain = nn.BatchNorm2d(self.num_features, self.eps)
+        plain.weight, plain.bias = self.weight, self.bias
+        plain.running_mean, plain.running_var = (one.clone() for one in self.statistics(size))
+        return plain.train(self.training)
 
 
 class RankedBatchNorm2d(nn.BatchNorm2d):
@@ -65,9 +70,6 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
 
     Every rank has as many forward and backward passes in training as the others.
     """
-
-    renorm = False
-    """Whether it corrects the statistics of the batch."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalise, and in training note the statistics."""
@@ -83,32 +85,32 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
         variance = (counts * (variances + (means - mean) ** 2)).sum(
             0
         ) / total  # Chan, Golub & LeVeque 1979
-        weight: Tensor = self.weight
-        bias: Tensor = self.bias
-        momentum = self.momentum
-        if self.renorm:
-            weight, bias = _renormalising(self, mean.detach(), variance.detach())
-            momentum = RENORM_MOMENTUM
         with torch.no_grad():
             unbiased = variance * total / (total - 1).clamp_min(1)
-            self.running_mean.lerp_(mean, momentum)  # type: ignore[arg-type, union-attr]
-            self.running_var.lerp_(unbiased, momentum)  # type: ignore[arg-type, union-attr]
-            self.num_batches_tracked.add_(1)  # type: ignore[union-attr]
-        scale = torch.rsqrt(variance + self.eps) * weight
-        shift = bias - mean * scale
+            for running, new in zip(self.noted(input), (mean, unbiased), strict=True):
+                running.lerp_(new, self.momentum)  # type: ignore[arg-type, union-attr]
+        scale = torch.rsqrt(variance + self.eps) * self.weight
+        shift = self.bias - mean * scale
         normalised: Tensor = x * scale[:, None, None] + shift[:, None, None]
         return normalised.to(input.dtype)
 
+    def noted(self, input: Tensor) -> tuple[Tensor | None, ...]:
+        """The running statistics that a batch changes."""
+        return self.running_mean, self.running_var
 
-class RankedBatchRenorm2d(RankedBatchNorm2d, BatchRenorm2d):
-    """`BatchRenorm2d` over the examples of all ranks."""
 
-    renorm = True
+class RankedSizedBatchNorm2d(RankedBatchNorm2d, SizedBatchNorm2d):
+    """`SizedBatchNorm2d` over the examples of all ranks."""
+
+    def noted(self, input: Tensor) -> tuple[Tensor | None, ...]:
+        """See `RankedBatchNorm2d`."""
+        self.begin(input.shape[-1])
+        return self.statistics(input.shape[-1])
 
 
 _RANKED: dict[type[nn.Module], type[nn.Module]] = {
     nn.BatchNorm2d: RankedBatchNorm2d,
-    BatchRenorm2d: RankedBatchRenorm2d,
+    SizedBatchNorm2d: RankedSizedBatchNorm2d,
 }
 
 

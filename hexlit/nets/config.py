@@ -51,9 +51,9 @@ class NetConfig(Settings, section="net"):
     attention_heads: int = number(4, "[1, inf)")
     """Heads of attention self; they share the channels evenly."""
 
-    norm: str = one_of(("batch", "renorm"), "batch")
-    """Normalisation in training. With batch it takes the statistics of the batch; with renorm
-    (Ioffe 2017) those of play, which a network of several boards needs.
+    norm: str = one_of(("batch", "boards"), "batch")
+    """Batch norm. With batch it plays by one running mean over the latest batches; with boards by
+    one for each size of the board, which a network of several boards needs.
     """
 
     global_pooling: bool = True

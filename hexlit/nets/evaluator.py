@@ -19,7 +19,7 @@ from hexlit.nets.backends import DeviceRun, Floats, Forward, HostRun, Planes, Ru
 from hexlit.nets.choice import fastest_backend
 from hexlit.nets.config import BLOCKS
 from hexlit.nets.fused import FusedForward
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import HexNet, at_board
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class NetworkEvaluator(Guarded):
         self._rows = batch  # positions that the device evaluates at once
         self._run: Run | None
         started = time.monotonic()
-        self._forward, self._run = self._first_that_works(net)
+        self._forward, self._run = self._first_that_works(at_board(net, size))
         self.build_seconds = time.monotonic() - started
 
     @by_one_thread
@@ -110,7 +110,7 @@ class NetworkEvaluator(Guarded):
         This takes milliseconds, with winograd tens of them, because it transforms the weights.
         """
         with torch.no_grad():
-            self._forward.refresh(net)
+            self._forward.refresh(at_board(net, self.size))
         if self.profile.device.type == "cuda":
             torch.cuda.current_stream(self.profile.device).synchronize()
 
@@ -260,6 +260,7 @@ def random_planes(batch: int, size: int) -> Planes:
 
 def plain_answers(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Floats]:
     """As `answers` by `net` in evaluation, by torch's operators in float32 on the CPU."""
+    net = at_board(net, planes.shape[-1])
     plain = HostRun(TwinForward(net, torch.device("cpu"), torch.float32, channels_last=True))
     return answers(plain, planes, min(256, len(planes)), actions)
 

@@ -14,7 +14,7 @@ from hexlit.files import replacing
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.backends import folded_twin
 from hexlit.nets.config import BLOCKS, obstacle_for_plain_parts
-from hexlit.nets.tower import HexNet, masked_logits
+from hexlit.nets.tower import HexNet, at_board, masked_logits
 
 OPSET = 20
 """The first with Gelu; ONNX Runtime reads it from 1.17 on."""
@@ -70,7 +70,7 @@ def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
         name=path.name, version=__version__, size=size, swap="on" if swap else "off"
     )
     try:
-        model = onnx_model(net)
+        model = onnx_model(at_board(net, size))
     except RuntimeError as obstacle:
         raise UsageError(
             f"format=onnx: {obstacle}; format=safetensors takes every network"

@@ -1,5 +1,6 @@
 """The network of Hex: heads, tower, how one is made or loaded, and its operations."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, count, pairwise
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 
-from hexlit.accelerate.batch_norm import renormalise
+from hexlit.accelerate.batch_norm import SizedBatchNorm2d
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.blocks import (
     ConvNorm,
@@ -57,6 +58,9 @@ OUTPUT_SCALE = 0.01
 """Standard deviation of the last layers' first weights: an untrained network is near uniform and
 near 0.
 """
+
+
+LARGEST_BOARD = 19
 
 
 class BoardSummary(nn.Module):
@@ -259,8 +263,21 @@ def build_net(config: NetConfig) -> HexNet:
     stages = len(config.blocks) if config.attention == "self" else 0
     attention = [SelfAttention(channels, config.attention_heads) for _ in range(stages)]
     net = HexNet(config, stem, blocks, attention)
-    if config.norm == "renorm":
-        renormalise(net)
+    if config.norm == "boards":
+        for layer in net.modules():
+            if isinstance(layer, ConvNorm):
+                layer.norm = SizedBatchNorm2d(layer.conv.out_channels, LARGEST_BOARD)
+    return net
+
+
+def at_board(net: HexNet, size: int) -> HexNet:
+    """`net` itself, or with statistics for each board a copy that has those of `size` alone."""
+    if net.config.norm == "batch":
+        return net
+    net = copy.deepcopy(net)
+    for layer in net.modules():
+        if isinstance(layer, ConvNorm) and isinstance(layer.norm, SizedBatchNorm2d):
+            layer.norm = layer.norm.of_size(size)
     return net
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from hexlit import __version__
+from hexlit.accelerate.batch_norm import SizedBatchNorm2d
 from hexlit.arena import player_spec
 from hexlit.errors import UsageError
 from hexlit.files import replacing
@@ -95,19 +96,22 @@ def exported_network(net: HexNet) -> dict[str, Any]:
     """The network as `engine/network.mjs` reads it.
 
     `tensors` are names and shapes, `data` their numbers in base64, little-endian: float16 where a
-    tensor has two axes or more, else float32. Batch norm comes as one scale and shift a channel, so
-    its precision is not lost in float16.
+    tensor has two axes or more, else float32. Batch norm comes as one scale and shift a channel, or
+    a channel of each board, so its precision is not lost in float16.
     """
     state = net.state_dict()
     for name, layer in net.named_modules():
         if isinstance(layer, ConvNorm) and f"{name}.conv.weight" in state:
-            scale = state[f"{name}.norm.weight"] * torch.rsqrt(
-                state[f"{name}.norm.running_var"] + layer.norm.eps
-            )
+            norm = layer.norm
+            sized = isinstance(norm, SizedBatchNorm2d)
+            mean = state[f"{name}.norm.{'means' if sized else 'running_mean'}"]
+            variance = state[f"{name}.norm.{'variances' if sized else 'running_var'}"]
+            scale = norm.weight.detach() * torch.rsqrt(variance + norm.eps)
             state = {
                 key: value for key, value in state.items() if not key.startswith(f"{name}.norm.")
             }
-            state |= {f"{name}.scale": scale.detach(), f"{name}.shift": layer.folded()[1]}
+            shift = norm.bias.detach() - mean * scale
+            state |= {f"{name}.scale": scale.ravel(), f"{name}.shift": shift.ravel()}
     halves = {
         key: value.half() if value.dim() > 1 else value.float() for key, value in state.items()
     }

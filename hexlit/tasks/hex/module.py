@@ -27,7 +27,7 @@ COMPARABLE_VALUE_WEIGHT = 0.86
 the same for every run, so that runs with different `value_weight` are comparable.
 """
 
-WEIGHTLESS = ("dropout", "norm")
+WEIGHTLESS = ("dropout",)
 """Settings of a network without influence on its weights."""
 
 

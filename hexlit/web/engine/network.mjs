@@ -90,7 +90,10 @@ export class Network {
 
   /** Lay the weights of a convolution out as `product.mjs` reads them, batch norm folded in. */
   pack(name, { shape: [outputs, inputs, side], data }) {
-    const [scale, bias] = ["scale", "shift"].map((part) => this.tensors.get(`${name}.${part}`).data);
+    const [scale, bias] = ["scale", "shift"].map((part) => {
+      const { data: all } = this.tensors.get(`${name}.${part}`); // of a channel, or of a channel of each board
+      return all.length > outputs ? all.subarray(this.size * outputs, (this.size + 1) * outputs) : all;
+    });
     const taps = side * side;
     const count = inputs * taps;
     const blocks = Math.ceil(outputs / LANES);
