@@ -61,8 +61,8 @@ def with_statistics(net: HexNet) -> HexNet:
     norms = [layer for layer in result.modules() if isinstance(layer, SizedBatchNorm2d)]
     for size in SIZES:
         print(f"{size}×{size}", file=sys.stderr, flush=True)
-        batches = torch.from_numpy(planes_of(net, size)).float().split(BATCH)
-        for number, batch in enumerate(batches, 1):
+        planes = torch.from_numpy(planes_of(net, size)).float()
+        for number, batch in enumerate(planes.view(BATCHES, BATCH, *planes.shape[1:]), 1):
             for norm in norms:
                 norm.momentum = 1 / number  # the mean of all batches
             with torch.no_grad():

@@ -60,7 +60,8 @@ class SizedBatchNorm2d(nn.BatchNorm2d):
         """The plain batch norm that equals this one for images of `size`, with the same weights."""
         plain = nn.BatchNorm2d(self.num_features, self.eps)
         plain.weight, plain.bias = self.weight, self.bias
-        plain.running_mean, plain.running_var = (one.clone() for one in self.statistics(size))
+        mean, variance = self.statistics(size)
+        plain.running_mean, plain.running_var = mean.clone(), variance.clone()
         return plain.train(self.training)
 
 
@@ -89,6 +90,8 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
             unbiased = variance * total / (total - 1).clamp_min(1)
             for running, new in zip(self.noted(input), (mean, unbiased), strict=True):
                 running.lerp_(new, self.momentum)  # type: ignore[arg-type, union-attr]
+            if self.num_batches_tracked is not None:
+                self.num_batches_tracked.add_(1)
         scale = torch.rsqrt(variance + self.eps) * self.weight
         shift = self.bias - mean * scale
         normalised: Tensor = x * scale[:, None, None] + shift[:, None, None]

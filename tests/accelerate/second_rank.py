@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from hexlit.accelerate.batch_norm import over_ranks
+from hexlit.accelerate.batch_norm import SizedBatchNorm2d, over_ranks
 from hexlit.accelerate.collectives import (
     all_gather,
     all_gather_rows,
@@ -22,7 +22,11 @@ SIZES = (5, 3)
 def net() -> nn.Sequential:
     torch.manual_seed(0)
     return nn.Sequential(
-        nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 3, 3), nn.BatchNorm2d(3)
+        nn.Conv2d(2, 4, 3),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.Conv2d(4, 3, 3),
+        SizedBatchNorm2d(3, largest=4),
     )
 
 

@@ -33,6 +33,7 @@ BOTTLENECK = {
     "blocks": [2, 2],
     "activation": "gelu",
     "attention": "se",
+    "norm": "boards",
 }
 ATTENTION = {"attention": "self", "blocks": [1, 3], "channels": 16, "activation": "mish"}
 
