@@ -188,7 +188,7 @@ def hex5_figure(runs: Sequence[Entry]) -> Figure:
     return figure
 
 
-NORMS = ("batch", "renorm")
+NORMS = ("batch", "boards")
 
 
 def larger_boards() -> Lines:
@@ -237,7 +237,7 @@ def larger_boards() -> Lines:
             "Plain batch norm (`net.norm=batch`) learns with the statistics of one board at a time.",
             "It plays with a mean over the latest boards, so its values have a wrong zero:",
             "by them the mover wins after every first stone of 8×8.",
-            "`net.norm=renorm` (batch renormalisation, Ioffe 2017) learns with the statistics of play.",
+            "`net.norm=boards` keeps statistics for each board.",
         ),
         *commands(several),
         *prose("On 8×8:"),

@@ -229,7 +229,7 @@ LARGE_PLAYERS = (
     '"policy=hexlit:large name=policy","checkpoint=hexlit:large simulations=32 name=s32"'
 )
 
-NORMS = ("batch", "renorm")
+NORMS = ("batch", "boards")
 SEVERAL = (
     *("experiment=hex8", "net=mini", "selfplay.smaller_epochs=8", "selfplay.smaller_share=0.75"),
     *("trainer.max_epochs=150", "data.replay_epochs=0", "selfplay.opening_skew_after=50"),
