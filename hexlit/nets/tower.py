@@ -266,7 +266,9 @@ def build_net(config: NetConfig) -> HexNet:
     if config.norm == "boards":
         for layer in net.modules():
             if isinstance(layer, ConvNorm):
+                plain = layer.norm
                 layer.norm = SizedBatchNorm2d(layer.conv.out_channels, LARGEST_BOARD)
+                layer.norm.weight, layer.norm.bias = plain.weight, plain.bias
     return net
 
 
