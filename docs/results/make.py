@@ -490,6 +490,7 @@ def networks() -> Lines:
         "two_distance": "`two_distance`",
     }
     rated = [(players[player["name"]], elo(player)) for player in match["players"]]
+    gates = result("recorded-gates")
     names = ["small-truth", "large-truth", "large-9", "recorded-large-training"]
     return [
         "# The packaged networks",
@@ -507,10 +508,17 @@ def networks() -> Lines:
         *table(TRUTH, truth_rows("large-truth"), left=0),
         *prose(f"`hexlit:large` on 9×9, {games_of_two(match)} games for each two players:"),
         *table(("player", "Elo (95% interval)"), rated),
+        *prose(
+            "The first gate of `hexlit:large`: statistics of batch norm for each board, in place of one running mean.",
+            "The weights are the same, so no game of self-play was needed.",
+            "The network with 64 simulations against itself before, from paired openings:",
+        ),
+        *commands(["recorded-gates"]),
+        *table(gates["columns"], gates["rows"], left=1),
         *prose("The policy of `hexlit:large` during its training, with `two_distance` at 0:"),
         *commands(names[3:]),
         *table(training["columns"], training["rows"], left=0),
-        *sources(names),
+        *sources([*names, "recorded-gates"]),
     ]
 
 
