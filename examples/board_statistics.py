@@ -3,8 +3,8 @@
     python examples/board_statistics.py CHECKPOINT TARGET.safetensors
 
 For networks that were trained with `net.norm=batch`: they play by one running mean over the latest
-boards, see docs/results/larger-boards.md. The positions are those of games of the policy against
-itself. Weights stay as they are.
+boards, see docs/results/larger-boards.md. Boards of `SIZES` get statistics of their own, from games
+of the policy against itself; the others keep that mean. Weights stay as they are.
 """
 
 import sys
@@ -25,7 +25,8 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet, build_net
 from hexlit.tasks.hex.checkpoint import load_network, write_safetensors
 
-SIZES = range(3, 14)
+SIZES = range(10, 14)
+"""Boards on which values of `hexlit:large` fit the results of games better by their own."""
 GAMES = 256
 BATCHES, BATCH = 8, 256
 
@@ -58,7 +59,13 @@ def with_statistics(net: HexNet) -> HexNet:
     result = build_net(replace(net.config, norm="boards"))
     result.load_state_dict(net.state_dict(), strict=False)
     result.train()
-    norms = [layer for layer in result.modules() if isinstance(layer, SizedBatchNorm2d)]
+    norms = []
+    for name, layer in result.named_modules():
+        if isinstance(layer, SizedBatchNorm2d):
+            norms.append(layer)
+            layer.means[:] = net.get_buffer(f"{name}.running_mean")
+            layer.variances[:] = net.get_buffer(f"{name}.running_var")
+            layer.trained[: min(SIZES)] = True
     for size in SIZES:
         print(f"{size}×{size}", file=sys.stderr, flush=True)
         planes = torch.from_numpy(planes_of(net, size)).float()
