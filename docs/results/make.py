@@ -509,7 +509,8 @@ def networks() -> Lines:
         *prose(f"`hexlit:large` on 9×9, {games_of_two(match)} games for each two players:"),
         *table(("player", "Elo (95% interval)"), rated),
         *prose(
-            "The first gate of `hexlit:large`: from 10×10 on, statistics of batch norm for each board, in place of one mean.",
+            "The first gate of `hexlit:large`: from 10×10 on, batch norm has statistics for each board,",
+            "in place of one mean.",
             "The weights are the same, so no game of self-play was needed.",
             "On 9×9 such statistics won 123 of 256 games, so the mean stays up to there.",
             "The network with 64 simulations against itself before, from paired openings:",
