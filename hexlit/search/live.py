@@ -67,6 +67,11 @@ class LiveSearch(Guarded):
         """See the class."""
         return int(self._search.tree.game["nodes"][0]) + UNATTENDED > self._most_nodes
 
+    @property
+    def visits(self) -> int:
+        """Simulations behind the result for the position."""
+        return self._visits()
+
     @by_one_thread
     def position(self, cells: Int8Array, to_move: int, ply: int) -> None:
         """Go to the undecided position `cells` int8 `[size*size]`, `ply` moves after the empty

@@ -4,7 +4,7 @@ The page keeps the game with its variations; the server keeps no game. Each requ
 position, so browsers cannot mix, and a page that lost its connection asks again.
 
 A request has a number `id` and a field `do`. Its answers repeat the `id` and have a `type`; the
-last one has `"final": true`. Only `study`, `openings` and `review` have answers before the last one. The answer
+last one has `"final": true`. Only `move`, `study`, `openings` and `review` have answers before the last one. The answer
 to an impossible request is `{"type": "error", "text": ...}`, to a stopped one `{"type":
 "stopped"}`.
 
@@ -13,7 +13,7 @@ to an impossible request is `{"type": "error", "text": ...}`, to a stopped one `
 | hello | | `hello`: version, players, board, simulations, opponent, solver_board |
 | position | position | `position`: cells, to_move, winner, chain, may_swap |
 | ready | position, player | `ready`: the player is loaded and compiled for such a board |
-| move | position, player, simulations, seconds | `move`: move (or resign), value, found, and `position` after it |
+| move | position, player, simulations, seconds | `thinking`: visits; `move`: move (or resign), value, found, `position` |
 | study | position, player, simulations | `study` again and again: visits, value, candidates, expected |
 | look | position, player | `look`: value, policy of each cell and of the swap, without search |
 | openings | position, player | `openings` again and again: searched value of each first stone for Black |

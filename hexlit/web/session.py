@@ -137,11 +137,15 @@ class BrowserSession:
         def answer() -> None:
             with self._shared.lock.held():
                 final = False
-                for result in () if stopped() else self._thinking.answers(request, stopped):
+
+                def send(result: Answer) -> None:
+                    self._send({"id": request.id} | result)
+
+                for result in () if stopped() else self._thinking.answers(request, stopped, send):
                     if stopped():
                         break
                     final = bool(result["final"])
-                    self._send({"id": request.id} | result)
+                    send(result)
             if not final:
                 self._stopped(request.id)
 

@@ -6,7 +6,7 @@ Each function is called by the holder of the lock, and passes it on between two 
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -63,8 +63,15 @@ class Thinking:
         """Let the player that searches for a move play its best one so far."""
         self._hurried.set()
 
-    def answers(self, request: messages.Thinking, stopped: Until) -> Iterator[Answer]:
+    def answers(
+        self,
+        request: messages.Thinking,
+        stopped: Until,
+        tell: Callable[[Answer], object] = lambda report: None,
+    ) -> Iterator[Answer]:
         """The answers to `request`, see `hexlit.web.messages`; ends early where `stopped` says so.
+
+        `tell` hears of the visits of a search for a move, from time to time.
 
         Raises:
             UsageError: the request cannot be carried out.
@@ -79,7 +86,7 @@ class Thinking:
             case "openings":
                 yield from self._openings(request.player, board, until)
         if isinstance(request, messages.Move):
-            yield self._move(request, board, until, stopped)
+            yield self._move(request, board, until, stopped, tell)
         elif isinstance(request, messages.Series):
             yield from (self._study if request.do == "study" else self._review)(
                 request, board, until
@@ -101,6 +108,7 @@ class Thinking:
         board: GameBoard,
         until: Until,
         stopped: Until,
+        tell: Callable[[Answer], object],
     ) -> Answer:
         check_undecided(board)
         if self._players.offer(request.player).judge is None:
@@ -121,7 +129,17 @@ class Thinking:
             proved = proved_move(solution, thinker, board.cells, board.to_move, swap=board.may_swap)
             if proved is not None:
                 return played(board, proved.action) | {"value": proved.value, "found": None}
-        thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=enough)
+        told = time.monotonic()
+
+        def looked() -> bool:
+            nonlocal told
+            if time.monotonic() - told > self._settings.interval:
+                told = time.monotonic()
+                visits = thinker.search.visits
+                tell({"type": "thinking", "visits": visits, "final": False})
+            return enough()
+
+        thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=looked)
         found = _found(thinker, board.size)
         gives_up = (1 + thought.value) / 2 < self._settings.resign
         action = RESIGN if gives_up else thought.action

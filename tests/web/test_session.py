@@ -101,6 +101,21 @@ def test_a_study_grows_until_its_simulations_are_used(page: Page) -> None:
     assert last["value"] < -0.5  # Black has the middle
 
 
+def test_a_move_tells_its_visits_while_it_is_searched(page: Page) -> None:
+    *reports, moved = page.receive(
+        page.send(
+            "move",
+            position=game(size=5),
+            player="rollouts",
+            simulations=3000,
+        )
+    )
+    visits = [one["visits"] for one in reports]
+    assert visits
+    assert visits == sorted(visits)
+    assert moved["type"] == "move"
+
+
 def test_a_player_that_is_ready_moves_without_preparation(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:

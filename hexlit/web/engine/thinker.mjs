@@ -65,8 +65,20 @@ export class Thinker {
   *move({ player }, board) {
     const { simulations, temperature } = this.levels.find(({ name }) => name === player);
     const settled = yield* this.settled(board);
-    const { move, value } = settled ?? (yield* searched(this.search(player, board), simulations, temperature));
+    const { move, value } = settled ?? (yield* this.reported(this.search(player, board), simulations, temperature));
     yield { type: "move", move: nameOf(move, board.size), value, final: true };
+  }
+
+  /** As `searched`, and tells the visits from time to time. */
+  *reported(search, simulations, temperature) {
+    const steps = searched(search, simulations, temperature);
+    for (let told = performance.now(); ;) {
+      const { value, done } = steps.next();
+      if (done) return value;
+      const due = performance.now() - told > INTERVAL;
+      if (due) told = performance.now();
+      yield due ? { type: "thinking", visits: search.visits, final: false } : undefined;
+    }
   }
 
   *study({ simulations = Infinity }, board) {

@@ -134,7 +134,8 @@ export class Analyst {
     running.id = this.connection.send(message, (answer) => {
       if (this.running !== running) return; // nobody waits for it any more
       if (answer.final) this.running = null;
-      if (answer.type === message.do) {
+      if (answer.type === "thinking") running.visits = answer.visits;
+      else if (answer.type === message.do) {
         hear(answer);
       } else {
         this.failed.add(name);

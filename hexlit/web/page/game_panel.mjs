@@ -15,7 +15,8 @@ export function showStatus(page) {
   const paused = page.paused && page.pausable;
   const seconds = busy ? Math.floor((performance.now() - page.analyst.running.since) / 1000) : 0;
   const { length: ply } = page.game.moves;
-  const text = statusText({ toMove, winner, end: page.node.end, names, busy, seconds, paused, ply });
+  const { visits } = page.analyst.running ?? {};
+  const text = statusText({ toMove, winner, end: page.node.end, names, busy, seconds, visits, paused, ply });
   button("hurry").hidden = seconds < 1;
   const shown = page.said || text;
   if (part("status").textContent !== shown) part("status").textContent = shown;

@@ -23,12 +23,13 @@ export function short(count) {
 export const lineText = (line, ply) => line.map((move, step) => `${ply + step + 1}.\u00a0${moveText(move)}`).join("  ");
 
 /** The line above the board: who is to move, or how the game ended. `names` are those of programs that play. */
-export function statusText({ toMove, winner, end, names, busy, seconds, paused, ply }) {
+export function statusText({ toMove, winner, end, names, busy, seconds, visits, paused, ply }) {
   const who = (colour) => capital(colour) + (names[colour] ? ` (${names[colour]})` : "");
   if (winner) return `${who(winner)} wins after ${ply} moves`;
   if (end)
     return `${who(end.winner)} wins: ${end.how ? `${capital(other(end.winner))} ${end.how}` : "so the record says"}`;
   const mover = `${capital(toMove)} to move`;
   if (paused) return `${mover} · paused`;
-  return busy ? `${mover} · ${names[toMove]} thinks${seconds ? `, ${seconds} s` : ""}` : mover;
+  const spent = (seconds ? `, ${seconds} s` : "") + (visits ? `, ${short(visits)} visits` : "");
+  return busy ? `${mover} · ${names[toMove]} thinks${spent}` : mover;
 }
