@@ -13,7 +13,7 @@ to an impossible request is `{"type": "error", "text": ...}`, to a stopped one `
 | hello | | `hello`: version, players, board, simulations, opponent, solver_board |
 | position | position | `position`: cells, to_move, winner, chain, may_swap |
 | ready | position, player | `ready`: the player is loaded and compiled for such a board |
-| move | position, player, simulations, seconds | `thinking`: visits; `move`: move (or resign), value, found, `position` |
+| move | position, player, simulations, seconds | `thinking`: visits; `move`: move or resign, value, found, `position` |
 | study | position, player, simulations | `study` again and again: visits, value, candidates, expected |
 | look | position, player | `look`: value, policy of each cell and of the swap, without search |
 | openings | position, player | `openings` again and again: searched value of each first stone for Black |
