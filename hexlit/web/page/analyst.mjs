@@ -134,8 +134,12 @@ export class Analyst {
     running.id = this.connection.send(message, (answer) => {
       if (this.running !== running) return; // nobody waits for it any more
       if (answer.final) this.running = null;
-      if (answer.type === "thinking") running.visits = answer.visits;
-      else if (answer.type === message.do) {
+      if (answer.type === "thinking") {
+        const second = Math.floor((performance.now() - running.since) / 1000);
+        if (second !== running.second) Object.assign(running, { second, visits: answer.visits }); // it is read aloud
+        return;
+      }
+      if (answer.type === message.do) {
         hear(answer);
       } else {
         this.failed.add(name);
