@@ -28,7 +28,7 @@ _GAMES, _ROUNDS = (
 )  # in a round; and in all, with one more for each puzzle: small boards run out of positions
 _BATCH = 64  # positions in a call of the network
 _DRAWN = 0.7  # share of the work
-_TEMPERATURE = 1.0  # of the games; with likeliest moves alone they are few, and hardly err
+_TEMPERATURE = 1.5  # of the games; likelier moves hardly err
 
 
 @dataclass
