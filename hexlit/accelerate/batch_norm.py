@@ -19,6 +19,11 @@ class SizedBatchNorm2d(nn.BatchNorm2d):
     Batches are of one size, so training normalises by the statistics of that size. A mean over all
     sizes would fit none in evaluation. Sizes that were never trained have the statistics of the one
     trained last.
+
+    Attributes:
+        means: running mean of each size, float32 `[largest + 1, C]`.
+        variances: running variance of each size, float32 `[largest + 1, C]`.
+        trained: whether a size was trained, bool `[largest + 1]`.
     """
 
     def __init__(self, channels: int, largest: int) -> None:

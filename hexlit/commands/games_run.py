@@ -24,6 +24,7 @@ from hexlit.commands.player_factory import Evaluators, applied_profile, networks
 from hexlit.errors import UsageError
 from hexlit.files import plain, write_json_atomic, write_text_atomic
 from hexlit.hex.board import GameBoard
+from hexlit.hex.geometry import LARGEST_BOARD
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import format_of
 from hexlit.hex.records.game import RecordError
@@ -59,7 +60,6 @@ log = logging.getLogger(__name__)
 Document = dict[str, Any]
 """Results as plain values."""
 
-LARGEST_BOARD = 19
 OPENING_PLIES = 2
 """Moves in an opening of the statistics."""
 MOST = 10

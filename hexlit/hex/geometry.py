@@ -13,6 +13,9 @@ BLACK, WHITE = 1, -1
 to right.
 """
 
+LARGEST_BOARD = 19
+"""Most rows of a board that networks, searches and pages take."""
+
 OUTSIDE = 2
 """Content of the one extra cell behind the board: a colour of neither player."""
 

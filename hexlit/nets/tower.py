@@ -14,6 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from hexlit.accelerate.batch_norm import SizedBatchNorm2d
 from hexlit.hex.encoding import PLANES
+from hexlit.hex.geometry import LARGEST_BOARD
 from hexlit.nets.blocks import (
     ConvNorm,
     GlobalBias,
@@ -58,9 +59,6 @@ OUTPUT_SCALE = 0.01
 """Standard deviation of the last layers' first weights: an untrained network is near uniform and
 near 0.
 """
-
-
-LARGEST_BOARD = 19
 
 
 class BoardSummary(nn.Module):

@@ -69,8 +69,8 @@ class LiveSearch(Guarded):
 
     @property
     def visits(self) -> int:
-        """Simulations behind the result for the position."""
-        return self._visits()
+        """Visits of the moves of the position, together."""
+        return max(0, int(self._search.tree.node["visits"][0, 0]) - 1)
 
     @by_one_thread
     def position(self, cells: Int8Array, to_move: int, ply: int) -> None:
@@ -95,7 +95,7 @@ class LiveSearch(Guarded):
             game = self._search.tree.game[0]
             game["to_move"], game["ply"] = to_move, ply
             self._halved = False
-        self._credit = self._visits()
+        self._credit = self.visits
 
     def forget(self) -> None:
         """Drop the tree of the position."""
@@ -116,24 +116,24 @@ class LiveSearch(Guarded):
             raise UsageError(f"{simulations} simulations: 1 or more are needed")
         search = self._search
         missing = max(0, simulations - self._credit)
-        target = self._visits() + missing
+        target = self.visits + missing
         planned = self._plan(missing)
         self._credit = 0
         try:
-            while self._visits() < target and not self.full:
-                step = min(target - self._visits(), UNATTENDED)
+            while self.visits < target and not self.full:
+                step = min(target - self.visits, UNATTENDED)
                 nodes, room = (
                     int(search.tree.game["nodes"][0]) + step + 1,
                     search.tree.node.shape[1],
                 )
                 if nodes > room:
                     search.make_room(max(nodes, min(2 * room, self._most_nodes)))
-                if self._advance(self._visits() + step, until):
+                if self._advance(self.visits + step, until):
                     break
         except BaseException:
             self.forget()
             raise
-        self._halved = planned and self._visits() == target
+        self._halved = planned and self.visits == target
         return self._result()
 
     def principal_variation(self, action: int | None = None) -> list[int]:
@@ -172,7 +172,7 @@ class LiveSearch(Guarded):
         sequential halving.
         """
         search = self._search
-        tree, first = search.tree, self._visits() == self._credit
+        tree, first = search.tree, self.visits == self._credit
         planned = (
             plans_ahead(search.params) and first and 0 < simulations <= search.config.simulations
         )
@@ -180,7 +180,7 @@ class LiveSearch(Guarded):
         tree.game["kept"] = 0
         if planned:
             search.params = with_budget(search.params, simulations)
-            tree.game["kept"] = self._visits()
+            tree.game["kept"] = self.visits
             tree.root_kept[0] = 0
             for child in self._root.children:
                 tree.root_kept[0, tree.node["action"][0, child.index]] = child.visits
@@ -205,7 +205,7 @@ class LiveSearch(Guarded):
 
     def _result(self) -> SearchResult:
         search = self._search
-        if self._visits() == 0:
+        if self.visits == 0:
             return self._unsearched()
         result = search.read(1)
         if plans_ahead(search.params) and not self._halved:
@@ -250,10 +250,6 @@ class LiveSearch(Guarded):
         ]
         best = max(same, key=lambda node: node.visits, default=None)
         return best.index if best is not None and best.visits > 0 else NONE
-
-    def _visits(self) -> int:
-        """Visits of the root's children."""
-        return max(0, int(self._search.tree.node["visits"][0, 0]) - 1)
 
     @property
     def _root(self) -> TreeNode:

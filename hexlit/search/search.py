@@ -11,7 +11,7 @@ from hexlit.hex.arrays import FloatArray, Int8Array, Int16Array
 from hexlit.hex.distance import potential_after
 from hexlit.hex.engine import Stones, empty_stones, place_all
 from hexlit.hex.frame import frame_action, framed
-from hexlit.hex.geometry import Geometry, geometry
+from hexlit.hex.geometry import LARGEST_BOARD, Geometry, geometry
 from hexlit.hex.jit import over_slices, uncounted_kernel
 from hexlit.hex.rng import NOISE, key
 from hexlit.locks import Guarded, by_one_thread
@@ -20,8 +20,6 @@ from hexlit.search.evaluator import Batch, Evaluator, empty_batch, empty_cache
 from hexlit.search.rule import compiled_params, root_result
 from hexlit.search.simulate import advance, advance_leaves, begin_all, empty_leaf_queue
 from hexlit.search.tree import NONE, Params, Tree, empty_tree, root_value, with_room
-
-LARGEST_BOARD = 19
 
 _DECIDED = 0.9
 """From this distance of a move's value from 0 on, the length of the game matters."""

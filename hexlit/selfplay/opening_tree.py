@@ -39,10 +39,12 @@ class OpeningTree:
 
     def add(self, game: GameRecord) -> None:
         """Count one game."""
-        first = game.moves[:PLIES].astype(np.int16)
-        turned = rotate_moves(first, game.size).astype(np.int16)
-        sorted_first = min(first, turned, key=lambda moves: moves.tolist())
-        self._openings[game.size].append((sorted_first.tobytes(), game.winner))
+        opening = game.moves[:PLIES].astype(np.int16)
+        turned = rotate_moves(opening, game.size).astype(np.int16)
+        if turned.tolist() < opening.tolist():
+            opening = turned
+        kept = opening.tobytes(), game.winner
+        self._openings[game.size].append(kept)
 
     def games(self) -> Mapping[int, int]:
         """Rows of a board -> games on it."""
@@ -72,11 +74,20 @@ class OpeningTree:
 def _by_next_move(games: Games, ply: int) -> dict[int, Games]:
     """Move after `ply` moves -> the games with it, the most frequent move first."""
     groups: defaultdict[int, Games] = defaultdict(list)
-    for moves, winner in games:
-        if len(moves) > 2 * ply:
-            groups[int(np.frombuffer(moves, np.int16)[ply])].append((moves, winner))
-    by_games = sorted(groups.items(), key=lambda one: (-len(one[1]), one[0]))
-    return {move: group for move, group in by_games if len(group) >= LEAST_GAMES}
+    for game in games:
+        moves = np.frombuffer(game[0], np.int16)
+        if len(moves) > ply:
+            move = int(moves[ply])
+            groups[move].append(game)
+
+    def by_games(move: int) -> tuple[int, int]:
+        return -len(groups[move]), move
+
+    return {
+        move: groups[move]
+        for move in sorted(groups, key=by_games)
+        if len(groups[move]) >= LEAST_GAMES
+    }
 
 
 def _won(games: Games, colour: int) -> int:
@@ -96,6 +107,11 @@ def _results(games: Games) -> str:
 
 
 def _account(games: Games, moves: dict[int, Games], size: int) -> str:
-    listed = islice(moves.items(), MOST_LISTED)
-    lines = [f"{format_cell(move, size)}: {_results(group)}" for move, group in listed]
-    return "\n".join([_results(games), *([EXPLANATION] if lines else []), *lines])
+    """The results of the games, and of those with each of the next `moves`."""
+    lines = [_results(games)]
+    if moves:
+        lines.append(EXPLANATION)
+    for move, group in islice(moves.items(), MOST_LISTED):
+        name = format_cell(move, size)
+        lines.append(f"{name}: {_results(group)}")
+    return "\n".join(lines)

@@ -7,7 +7,7 @@ import numpy as np
 
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
-from hexlit.hex.geometry import BLACK
+from hexlit.hex.geometry import BLACK, LARGEST_BOARD
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, format_of_text, from_record
@@ -15,7 +15,6 @@ from hexlit.hex.records.game import RecordedGame, RecordError, as_record
 from hexlit.web.messages import Read, Write
 from hexlit.web.pages import end_of
 
-LARGEST_BOARD = 19
 MOST_GAMES = 1000
 """Of a text that a page may choose from."""
 

@@ -15,13 +15,13 @@ from hexlit.arena.position import may_swap, read_first_game, replay
 from hexlit.arena.thinker import stop_at
 from hexlit.errors import UsageError
 from hexlit.hex.board import board_text
-from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.geometry import BLACK, LARGEST_BOARD, WHITE
 from hexlit.hex.notation import SWAP, format_cell, format_moves, parse_cell
 from hexlit.hex.records.sgf import board_of
 from hexlit.hex.solver import Solution
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.config import MOST_SIMULATIONS
-from hexlit.search.search import LARGEST_BOARD, TreeNode
+from hexlit.search.search import TreeNode
 
 log = logging.getLogger(__name__)
 
