@@ -127,7 +127,7 @@ IMPORT_NAMES = {
 }  # of the packages whose own name is another
 MOST_LINES = 500
 """Most lines of a file."""
-MOST_TOKENS = {"hexlit": 337_500, "tests": 341_500}
+MOST_TOKENS = {"hexlit": 338_500, "tests": 342_500}
 """Most tokens of the package, and of its tests."""
 MOST_TOKENS_A_LINE = 9.5
 LAYOUT = {

@@ -4,7 +4,7 @@ undo.
 
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,16 @@ from hexlit.hex.arrays import Int8Array
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.notation import SWAP, format_cell
-from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedMove, parse_point
-from hexlit.hex.records.sgf import SgfGame, board_of, read_main_lines, steps
+from hexlit.hex.records.game import (
+    FORFEIT,
+    PASS,
+    RESIGN,
+    SWAP_PIECES,
+    RecordedMove,
+    check_board,
+    parse_point,
+)
+from hexlit.hex.records.sgf import SgfGame, board_of, read_main_lines, steps, turn_of
 from hexlit.hex.symmetry import mirror_cell
 
 
@@ -129,20 +137,19 @@ def replay(game: SgfGame, count: int | None = None) -> Position:
     one is illegal.
 
     Stones are placed as in the file: colours need not alternate, and stones may be set up between
-    moves. After swap-sides the first stone stays; only the people behind the colours change.
+    moves. After swap-sides the first stone stays; only the people behind the colours change. It is
+    the turn of the colour that moves next in the file, or that the file names (`PL`).
     """
-    size = board_of(game)[0]
+    size = check_board(*board_of(game), game.place)
     position = empty_position(size)
-    played = 0
-    for setup, move, _ in steps(game, size, parse_point):
-        if move is None:
-            position = _with_setup(position, setup)
-        elif count is not None and played >= count:
-            break
-        else:
-            position = _after(position, move)
-            played += 1
-    return position
+    line = steps(game, size, parse_point)
+    turns = [(number, step.move.colour) for number, step in enumerate(line) if step.move]
+    end, following = len(line), 0 if turns else turn_of(game)
+    if count is not None and count < len(turns):
+        end, following = turns[count]
+    for setup, move, _ in line[:end]:
+        position = _with_setup(position, setup) if move is None else _after(position, move)
+    return replace(position, to_move=following or position.to_move)
 
 
 def moves_of(game: SgfGame) -> int:
@@ -157,7 +164,9 @@ def _after(position: Position, move: RecordedMove) -> Position:
         return position.swap(move.colour)
     if move.action in (RESIGN, FORFEIT):
         return position.resign(move.colour)
-    return position  # a pass, or swap-sides
+    if move.action == PASS:
+        return replace(position, to_move=-move.colour)
+    return position  # swap-sides
 
 
 def _with_setup(position: Position, setup: Iterable[tuple[int, int]]) -> Position:

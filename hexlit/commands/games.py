@@ -1,12 +1,13 @@
 """`hexlit games`: recorded games imported, exported, drawn, counted and replayed; puzzles."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from hexlit.commands.application import command
 from hexlit.errors import UsageError
+from hexlit.hex.notation import LARGEST, format_moves, parse_moves
 from hexlit.settings import SEEDS, Settings, number, one_of
 
 ACTIONS = ("import", "export", "show", "stats", "verify", "puzzles")
@@ -16,6 +17,21 @@ them.
 """
 DUPLICATES = ("symmetric", "keep")
 ENDINGS = ("connected", "resigned", "forfeited", "unfinished")
+
+SHOWN = ("size", "winner", "ending", "player", "event", "date", "opening")
+ACTIONS_OF = {
+    **dict.fromkeys(SHOWN, ("export", "show", "stats")),
+    **dict.fromkeys(("game", "ply", "svg", "review"), ("show",)),
+    **dict.fromkeys(("board", "count", "seed"), ("puzzles",)),
+    "target": ("import", "export", "puzzles"),
+    "duplicates": ("import",),
+    "format": ("export",),
+    "games": ("export", "stats"),
+    "html": ("show", "stats"),
+    "checkpoint": ("show", "puzzles"),
+    "json": ("import", "export", "stats", "verify", "puzzles"),
+}
+"""Setting -> the actions that take it; the others are taken by all."""
 
 
 @dataclass
@@ -88,18 +104,22 @@ class GamesConfig(Settings):
         if self.action in ("import", "export", "puzzles") and not self.target:
             what = "FILE" if self.action == "export" else "FOLDER"
             raise UsageError(f"target has no value: add target={what} to {self.action}")
-        if self.html is not None and self.action not in ("show", "stats"):
-            raise UsageError(f"html={self.html}: show and stats write pages; leave it out")
-        if self.svg is not None and self.action != "show":
-            raise UsageError(f"svg={self.svg}: show draws a game; leave it out")
+        for setting in fields(self):
+            value, actions = getattr(self, setting.name), ACTIONS_OF.get(setting.name, ACTIONS)
+            if value != setting.default and self.action not in actions:
+                raise UsageError(
+                    f"{setting.name}={value}: belongs to {', '.join(actions)}, "
+                    f"not to {self.action}; leave it out"
+                )
+        if self.opening is not None:
+            moves = parse_moves(self.opening, LARGEST)
+            self.opening = format_moves(moves, LARGEST)
         if self.review and self.html is None:
             raise UsageError("review=true: the review is part of the page; add html=FILE")
         if self.checkpoint is not None and not self.review and self.action != "puzzles":
             raise UsageError(
                 f"checkpoint={self.checkpoint}: a network reviews the game; add review=true html=FILE"
             )
-        if self.json and self.action == "show":
-            raise UsageError("json=true: show draws; stats and verify answer as JSON")
 
     @property
     def sources(self) -> list[Path]:

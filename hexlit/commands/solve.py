@@ -243,12 +243,12 @@ def with_progress(work: Callable[[], T], state: Callable[[], tuple[str, float]])
         return work()
 
     # In another thread, since compiled code does not react to Ctrl-C.
-    answer = ThreadPool(1).apply_async(compiled)
-    with work_bar("solving") as advance:
+    with ThreadPool(1) as pool, work_bar("solving") as advance:
+        answer = pool.apply_async(compiled)
         while not answer.ready():
             answer.wait(0.1)
             advance(*state())
-    return answer.get()
+        return answer.get()
 
 
 def as_json(board: "GameBoard | Position", solution: "Solution") -> dict[str, object]:

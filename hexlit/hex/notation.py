@@ -8,10 +8,13 @@ import numpy as np
 from hexlit.errors import UsageError
 
 SWAP = "swap-pieces"
+LARGEST = 26
+"""Most rows of a board, as columns have one letter."""
+
 _CELL = re.compile(r"([a-z])([1-9][0-9]?)")
 
 
-def check_size(size: object, largest: int = 26) -> int:
+def check_size(size: object, largest: int = LARGEST) -> int:
     """Return `size`; raises `UsageError` unless it is a whole number from 2 to `largest`."""
     if not isinstance(size, int | np.integer) or not 2 <= size <= largest:
         raise UsageError(

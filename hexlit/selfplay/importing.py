@@ -55,21 +55,18 @@ class Duplicates(StrEnum):
     """All of them; only the same place in the same file is never stored twice."""
 
 
-def game_identity(record: GameRecord, duplicates: Duplicates) -> tuple[int, bool]:
+def game_identity(record: GameRecord, place: str = "") -> tuple[int, bool]:
     """An id of 63 bits, made of size and moves, and whether the game is the turned form.
 
-    Under `symmetric` a game and the same turned by 180 degrees share the id of the form with the
-    smaller move numbers. Under `keep` the game's place in its file is part of the id.
+    A game and the same turned by 180 degrees share the id of the form with the smaller move
+    numbers. If a `place` is part of the id, they do not.
     """
     content = record.moves.astype(">i2").tobytes()
     turned = rotate_moves(record.moves, record.size).astype(">i2").tobytes()
     is_turned = turned < content
-    place = b""
-    if duplicates == Duplicates.KEEP:
-        place = record.source.encode()
-    elif is_turned:
+    if is_turned and not place:
         content = turned
-    digest = blake2b(bytes([record.size]) + content + place, digest_size=8).digest()
+    digest = blake2b(bytes([record.size]) + content + place.encode(), digest_size=8).digest()
     return int.from_bytes(digest) >> 1, is_turned
 
 
@@ -150,7 +147,8 @@ def import_games(
                 result.read += 1
                 if reader.claims_another_winner(game):
                     result.noted.add("the file says another winner", game.source)
-                game_id, turned = game_identity(game, duplicates)
+                place = reader.place_of(game) if duplicates == Duplicates.KEEP else ""
+                game_id, turned = game_identity(game, place)
                 if game_id in new:
                     first_turned, *first_result = new[game_id]
                     result.dropped.add(_DUPLICATES[first_turned == turned], game.source)
@@ -267,7 +265,7 @@ def verify_games(reader: GameReader, *, most: int = 20) -> Verdict:
             verdict.add(reason, game.source, message, most)
         if not problems:
             _note_unfinished(game, verdict.noted)
-            key, turned = game_identity(game, Duplicates.SYMMETRIC)
+            key, turned = game_identity(game)
             if key in seen:
                 verdict.noted.add(_DUPLICATES[seen[key] == turned], game.source)
             seen.setdefault(key, turned)

@@ -123,6 +123,11 @@ class GameReader:
             self.position = before + (file.stat().st_size if file.exists() else 0)
         self.progress(self)
 
+    def place_of(self, game: GameRecord) -> str:
+        """The place of the last `game`, which no other game of any file has."""
+        place = self.recorded.place if self.recorded else Place(line=game.game_id)
+        return f"{file_name(self.file.resolve())}:{place.line}:{place.column}"
+
     def claims_another_winner(self, game: GameRecord) -> bool:
         """Whether the file of the last `game` names the loser as its winner."""
         if self.recorded is None or game.ending == Ending.UNFINISHED or not game.winner:

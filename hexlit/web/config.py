@@ -97,3 +97,11 @@ class PlayConfig(WebSettings):
     seed: int | None = number(None, "[0, inf)")
     """Seed of the players with random draws. Null: another one for each of their moves."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, default in (("swap", False), ("you", "black"), ("against", None)):
+            if not self.terminal and getattr(self, name) != default:
+                raise UsageError(
+                    f"{name}={getattr(self, name)}: belongs to terminal=true; the page asks for it"
+                )

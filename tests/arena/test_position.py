@@ -137,9 +137,24 @@ def test_a_resignation_ends_the_game_and_a_pass_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "count", "to_move"),
+    [
+        ("AB[b2]AW[c3]PL[W]", None, -1),
+        ("AB[b2]AW[c3]", None, 1),
+        (";B[a1];W[pass]", None, 1),
+        ("AB[b2]AW[c3];W[d2];B[a4]", 0, -1),
+        ("PL[W];B[a1];W[d2];W[swap-sides]", 1, -1),
+    ],
+)
+def test_the_file_says_whose_turn_it_is(text: str, count: int | None, to_move: int) -> None:
+    assert replay(first_game(f"(;SZ[4]{text})"), count).to_move == to_move
+
+
+@pytest.mark.parametrize(
     ("text", "part"),
     [
         ("", "no game"),
+        ("(;SZ[4:3])", "as many rows as columns"),
         ("hello", "no game"),
         ("(;GM[1]SZ[19];B[aa])", "not a game of Hex"),
         ("(;SZ[x])", "no size"),

@@ -47,7 +47,11 @@ MISTAKES = [
     ("games export source=SGF target=x.sgf size=7", "no game fits"),
     ("games show source=SGF game=7", "game=7: 6 games are there"),
     ("games show source=SGF ply=17", "ply=17: the game has 16 moves"),
-    ("games show source=SGF json=true", "json=true: show draws"),
+    ("games show source=SGF json=true", "json=True: belongs to import, export, stats"),
+    ("games import source=SGF target=x size=5", "size=5: belongs to export, show, stats, not to"),
+    ("games export source=SGF target=x.sgf game=2", "game=2: belongs to show, not to export"),
+    ("games stats source=SGF opening=zz9", "move 'zz9': a move on"),
+    ("play you=white", "you=white: belongs to terminal=true"),
     (
         "games show source=SGF review=true",
         "review=true: the review is part of the page; add html=FILE",

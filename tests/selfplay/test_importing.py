@@ -18,7 +18,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.symmetry import rotate_moves
 from hexlit.selfplay import importing
 from hexlit.selfplay.importing import Duplicates, game_identity, import_games, verify_games
-from hexlit.selfplay.sources import SUMMARY
+from hexlit.selfplay.sources import SUMMARY, GameReader
 from hexlit.selfplay.store import GameStore, part_files, read_records
 from tests.selfplay.games import GAME, OTHER, SAMPLES, TURNED, UNFINISHED, read, record
 
@@ -251,32 +251,37 @@ def turned(game: GameRecord) -> GameRecord:
 def test_a_game_and_the_same_turned_have_one_id_of_63_bits_and_one_of_them_is_the_turned_form(
     game: GameRecord,
 ) -> None:
-    one, is_turned = game_identity(game, Duplicates.SYMMETRIC)
-    other, other_is_turned = game_identity(turned(game), Duplicates.SYMMETRIC)
+    one, is_turned = game_identity(game)
+    other, other_is_turned = game_identity(turned(game))
     assert one == other
     assert 0 <= one < 2**63
     symmetric = np.array_equal(game.moves, turned(game).moves)
     assert (is_turned != other_is_turned) or symmetric
 
 
-@pytest.mark.parametrize("rule", list(Duplicates))
-def test_another_size_and_another_order_of_moves_are_other_games(rule: Duplicates) -> None:
+@pytest.mark.parametrize("place", ["", "games.sgf:1:1"])
+def test_another_size_and_another_order_of_moves_are_other_games(place: str) -> None:
     ids = {
-        game_identity(game, rule)[0]
+        game_identity(game, place)[0]
         for game in (record("a1 b2"), record("b2 a1"), record("a1 b2 c1"))
     }
     same_numbers = GameRecord(0, 4, False, record("a1 b2").moves, 0, Ending.UNFINISHED)
-    assert len(ids | {game_identity(same_numbers, rule)[0]}) == 4
+    assert len(ids | {game_identity(same_numbers, place)[0]}) == 4
 
 
-def test_when_all_are_kept_the_place_is_part_of_the_id() -> None:
-    one, other = record("a1", source="file:1"), record("a1", source="file:2")
-    assert game_identity(one, Duplicates.KEEP) != game_identity(other, Duplicates.KEEP)
-    assert game_identity(one, Duplicates.KEEP) == game_identity(
-        record("a1", source="file:1"), Duplicates.KEEP
-    )
+def test_when_all_are_kept_equal_games_of_a_line_and_of_two_folders_are_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        Path("games.sgf").write_text("(;SZ[5];B[a1];W[b2])(;SZ[5];B[a1];W[b2])")
+        for _ in range(2):
+            reader = GameReader([Path("games.sgf")])
+            result = import_games(reader, tmp_path / "store", duplicates=Duplicates.KEEP)
+    assert result.in_store == 4
 
 
 def test_the_id_of_a_game_is_the_same_in_every_version() -> None:
     """Stores are kept for years: an id that changed would let every game in twice."""
-    assert game_identity(record("a1 b2"), Duplicates.SYMMETRIC) == (864679018957366455, False)
+    assert game_identity(record("a1 b2")) == (864679018957366455, False)

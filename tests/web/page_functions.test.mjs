@@ -546,7 +546,12 @@ test("links of HexWorld keep their cursor, and boards of HexWiki and moves are r
   assert.deepEqual(movesOf("1. a3 2. swap 3. c5"), ["a3", "swap-pieces", "c5"]);
   assert.deepEqual(readText("no game", 11), []);
   assert.throws(() => readText("#5,a1a1", 11), /the cell is taken/);
-  assert.throws(() => readText("(;GM[11]SZ[5];B[z9])", 11), /no cell of a 5×5 board/);
+  const collection = "(;GM[11]SZ[5];B[a1])(;GM[11]SZ[5];B[z9])(;GM[1]SZ[9])(;GM[11]SZ[5:4])(;GM[11]SZ[4];B[b2])";
+  const [first, cell, go, rows, last] = readText(collection, 11);
+  assert.deepEqual([first.size, last.size], [5, 4]);
+  assert.match(cell.error.message, /no cell of a 5×5 board/);
+  assert.match(go.error.message, /not a game of Hex/);
+  assert.match(rows.error.message, /as many rows/);
 });
 
 test("variations are left out from their first wrong move on", () => {

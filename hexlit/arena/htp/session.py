@@ -227,9 +227,9 @@ class HtpSession:
         """A move drawn from the policy."""
         position = self.position
         policy, value = self.thinker.look(position.cells, colour)
-        moves = drawn_actions(
-            position.cells[None], policy[None, : position.size**2], temperature, self.seed
-        )
+        swaps = self.swap and self.thinker.searches_swap and may_swap(position.cells, colour)
+        actions = policy[None, : position.size**2 + swaps]
+        moves = drawn_actions(position.cells[None], actions, temperature, self.seed)
         return Thought(int(moves[0]), value)
 
     def _proved(self, colour: int, until: Until) -> Thought | None:

@@ -314,6 +314,12 @@ def board_of(game: SgfGame) -> tuple[int, int]:
     return int(match[1]), int(match[2] or match[1])
 
 
+def turn_of(game: SgfGame) -> int:
+    """Colour whose turn it is by `PL`, 0 without it."""
+    facts = _facts(game)
+    return _COLOURS.get(facts["PL"].values[0].strip()[:1].upper(), 0) if "PL" in facts else 0
+
+
 def steps(game: SgfGame, size: int, parse: ParseCell) -> list[Step]:
     """The main line on a `size` x `size` board; a node may have several moves, by an old habit.
 

@@ -70,14 +70,16 @@ class FirstMoves:
         half = sorted(
             range((size * size + 1) // 2), key=ring.__getitem__
         )  # of two that a turn exchanges, the first
-        while not self.values.all():
-            for cell in half:
-                spent = 0
-                while spent < nodes and self.values[cell] == 0:
-                    spent += self._search(cell, min(_STEP, nodes))
-                    yield cell
-            nodes *= _MORE
-        self._save()
+        try:
+            while not self.values.all():
+                for cell in half:
+                    spent = 0
+                    while spent < nodes and self.values[cell] == 0:
+                        spent += self._search(cell, min(_STEP, nodes))
+                        yield cell
+                nodes *= _MORE
+        finally:
+            self._save()
 
     def _search(self, cell: int, nodes: int) -> int:
         """Search a first move a little longer; returns the nodes of it."""

@@ -391,10 +391,11 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
 
 
 @uncounted_kernel
-def prove(own: np.uint64, opp: np.uint64, w: Work) -> Knowledge:
-    """Knowledge of an unfinished position; UNSOLVED when the nodes are used up.
+def prove(own: np.uint64, opp: np.uint64, w: Work) -> tuple[int, int, int, np.uint64, np.uint64]:
+    """The parts of the `Knowledge` of an unfinished position; UNSOLVED when the nodes are used up.
 
-    It is a loop over the frames, because Numba cannot reload a recursive kernel from its cache.
+    It is a loop over the frames, because Numba cannot reload a recursive kernel from its cache. A
+    named tuple would be made by Python code, which Ctrl-C interrupts, and then Numba crashes.
     """
     own, opp, own_captured, opp_captured = _fill_in(own, opp, w)
     ply, most_phi, most_delta = 0, INFINITE, INFINITE
@@ -430,10 +431,10 @@ def prove(own: np.uint64, opp: np.uint64, w: Work) -> Knowledge:
             known = _learn(ply, w.frame[ply].chosen, known, w)
             ending = known.state != _READY
         elif known.state == UNSOLVED:
-            return known
+            return known.state, known.phi, known.delta, known.cells, known.proof
         else:
             captured = own_captured if known.state == WON else opp_captured
-            return Knowledge(known.state, 0, 0, known.cells | captured, known.proof)
+            return known.state, 0, 0, known.cells | captured, known.proof
 
 
 def store_prior(prior: Prior, w: Work) -> None:

@@ -337,7 +337,7 @@ class ExactSolver(Guarded):
                 self._limit(0)  # `stop` was called in between
 
             def search(first: int, _: int, works: list[Work] = works) -> Knowledge:
-                known = prove(own, opp, works[first])
+                known = Knowledge(*prove(own, opp, works[first]))
                 self._limit(0)
                 return known._replace(cells=np.uint64(known.cells), proof=np.uint64(known.proof))
 

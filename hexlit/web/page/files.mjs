@@ -25,8 +25,10 @@ export function readGame(page, text, told, number = -1) {
     games = []; // the server may know better, and says what is wrong
   }
   if (games.length > 1 && number < 0) return listGames(page, text, games.map(labelOf));
-  if (games.length) return openGame(page, games[Math.max(0, number)], told);
-  if (page.connection.alone) return told("No game is found: SGF, a link of HexWorld, a <hexboard> or moves are read.");
+  const game = games[Math.max(0, number)];
+  if (game && !game.error) return openGame(page, game, told);
+  if (page.connection.alone)
+    return told(game?.error.message ?? "No game is found: SGF, a link of HexWorld, a <hexboard> or moves are read.");
   const length = new Blob([text]).size;
   if (length > LONGEST_TEXT) {
     return told(`The text has ${short(length)} bytes; one game of at most ${short(LONGEST_TEXT)} is taken.`);
@@ -40,11 +42,14 @@ export function readGame(page, text, told, number = -1) {
   return sent ? undefined : told("There is no connection to the server.");
 }
 
-/** A game of several in a few words. */
-const labelOf = ({ size, nodes, names: { black, white, event, date } }) =>
-  [`${black || "Black"} – ${white || "White"}`, `${size}×${size}`, `${nodes.length - 1} moves`, event, date]
+/** A game of several in a few words, or what is wrong with it. */
+function labelOf({ error, size, nodes, names }) {
+  if (error) return error.message;
+  const { black, white, event, date } = names;
+  return [`${black || "Black"} – ${white || "White"}`, `${size}×${size}`, `${nodes.length - 1} moves`, event, date]
     .filter(Boolean)
     .join(", ");
+}
 
 /** Let the person choose among the games of a text. */
 function listGames(page, text, labels) {

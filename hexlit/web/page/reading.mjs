@@ -4,8 +4,9 @@ import { BLACK, LARGEST, PASS, SMALLEST, SWAP, WHITE, cellIndex, mirrored, cellN
 
 /**
  * The games of a text, [] where no reader here knows it. A game is {size, swap, setup, nodes, names, end, ply}: its tree
- * and result as `sgfOf` takes them, and the moves before the position that the text shows, or null. Throws an Error with
- * one line for people where a game cannot be read. `size` is that of the board, for moves without one.
+ * and result as `sgfOf` takes them, and the moves before the position that the text shows, or null. One of SGF that
+ * cannot be read is {error}, with a line for people; for other texts that Error is thrown. `size` is that of the board,
+ * for moves without one.
  */
 export function readText(text, size) {
   const trimmed = text.replace(/^\uFEFF/, "").trim();
@@ -144,7 +145,6 @@ const unescaped = (text) => text.replace(/\\(\r\n|\n\r|[\s\S])/g, (_, sign) => (
 
 function sgfGames(text) {
   const trees = sgfTrees(text);
-  const cell = /^[a-z]{1,2}\d{1,2}(:|$)/i;
   // Little Golem writes cells as two letters; the server reads them.
   if (
     trees.some((nodes) =>
@@ -154,7 +154,13 @@ function sgfGames(text) {
     )
   )
     return [];
-  return trees.map((nodes) => sgfGame(nodes, cell));
+  return trees.map((nodes) => {
+    try {
+      return sgfGame(nodes);
+    } catch (error) {
+      return { error };
+    }
+  });
 }
 
 const WORDS = {
@@ -198,7 +204,9 @@ function sgfGame(read) {
   for (const { values } of read) for (const [name, texts] of Object.entries(values)) facts[name] ??= texts[0];
   if ("GM" in facts && facts.GM.trim() !== "11")
     throw new Error(`GM[${facts.GM.slice(0, 20)}] is not a game of Hex, which is GM[11].`);
-  const size = Number(/^\d+/.exec(facts.SZ ?? "11")?.[0]);
+  const [, columns, rows = columns] = /^\s*(\d+)(?::(\d+))?/.exec(facts.SZ ?? "11") ?? [];
+  if (rows !== columns) throw new Error(`A ${columns}×${rows} board: boards have as many rows as columns here.`);
+  const size = Number(columns);
   const names = { black: facts.PB ?? "", white: facts.PW ?? "", event: facts.EV ?? "", date: facts.DT ?? "" };
   const stones = new Map();
   const firstColours = read.flatMap(({ values }) => ("B" in values ? [BLACK] : "W" in values ? [WHITE] : []));
@@ -258,7 +266,7 @@ function addWord(game, place, colour, word, next) {
   // Old programs wrote swap-pieces and meant swap-sides: then the swapper also puts the next stone.
   if (move === "swap-sides" || (move === SWAP && next === colour)) {
     const { black, white } = game.names;
-    Object.assign(game.names, { black: white, white: black });
+    if (place.main) Object.assign(game.names, { black: white, white: black });
     return;
   }
   const add = (one) => {

@@ -80,6 +80,15 @@ def test_a_swap_is_answered_only_where_the_rule_is_on_and_only_by_whites_first_m
     assert ask(session, "genmove w") != "= swap-pieces"
 
 
+def test_a_level_draws_the_swap_that_its_network_has_learned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = session_of(3, swap=True)
+    monkeypatch.setattr(session.thinker, "look", lambda cells, colour: (np.eye(10)[9], 1.0))
+    tell(session, "param_game level 1", "play b b2")
+    assert ask(session, "genmove w") == "= swap-pieces"
+
+
 def test_the_swap_of_the_other_side_is_taken_over_whatever_the_rule() -> None:
     session = session_of(5)
     tell(session, "play b d2", "play w swap-pieces")

@@ -25,6 +25,7 @@ from hexlit.hex.solver.table import (
     new_table,
     store,
 )
+from tests.commands.preloaded import run_apart
 
 Board = tuple[int, ...]
 
@@ -308,3 +309,23 @@ def test_threads_may_share_a_solver() -> None:
         answers = list(pool.map(lambda cells: shared.solve(cells, 1).winning_moves, positions))
     assert answers == expected
     assert [shared.solve(cells, 1).winning_moves for cells in positions] == expected
+
+
+INTERRUPTED = """
+import _thread, threading
+import numpy as np
+from hexlit.hex.solver import ExactSolver
+ExactSolver(3).solve(np.zeros(9, np.int8), 1)  # compiled
+solver, board = ExactSolver(8, rows=1 << 12), np.zeros(64, np.int8)
+board[31] = 1
+threading.Timer(0.2, _thread.interrupt_main).start()
+try:
+    solver.proof(board, -1, 20_000)  # one call of the kernel, for a second
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interruption_waits_for_the_kernel_and_is_raised() -> None:
+    done = run_apart(INTERRUPTED)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
