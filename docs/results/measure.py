@@ -233,7 +233,7 @@ NORMS = ("batch", "boards")
 SEVERAL = (
     *("experiment=hex8", "net=mini", "selfplay.smaller_epochs=8", "selfplay.smaller_share=0.75"),
     *("trainer.max_epochs=150", "data.replay_epochs=0", "selfplay.opening_skew_after=50"),
-    *("evaluation.every_epochs=0", "trainer.monitor=train.loss", "trainer.monitor_mode=min"),
+    *("evaluation.every_epochs=0", "trainer.monitor=cost.flops", "trainer.monitor_mode=max"),
     *("logger=csv", "seed=1"),
 )
 """A small network of four boards, in turn."""

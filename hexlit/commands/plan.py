@@ -82,9 +82,12 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
     has_target = any(vars(asked.target).values())
     replayed = 0 if has_target else recipe.data.replay_epochs
 
+    played = (selfplay.board_of(epoch, recipe.board) for epoch in range(epochs - replayed))
+    played_epochs = sum((size / recipe.board) ** 2 for size in played)  # the work is by cells
+
     def figures(on: PlanConfig) -> dict[str, float]:
         result = epoch_of(on, pace, **work)
-        whole_epochs = epochs - replayed * (1 - result["learner_busy"])
+        whole_epochs = played_epochs + replayed * result["learner_busy"]
         hours = whole_epochs * result["epoch_seconds"] / 3600
         price = asked.learner_price + on.hosts * asked.host_price
         return {**result, "hours": hours, "cost": hours * price}

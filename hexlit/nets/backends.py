@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from hexlit.accelerate.device import as_current
 from hexlit.hex.arrays import FloatArray, Int8Array
 from hexlit.nets.blocks import ConvNorm
-from hexlit.nets.tower import HexNet, build_net, masked_logits
+from hexlit.nets.tower import HexNet, build_net, masked_logits, state_for_play
 
 
 def folded_twin(
@@ -42,9 +42,9 @@ def copy_folded(net: HexNet, twin: HexNet) -> None:
 
     This is in place, so that a captured or compiled twin stays valid.
     """
-    state: dict[str, Tensor] = net.state_dict()
+    state: dict[str, Tensor] = state_for_play(net.state_dict())
     for name, layer in net.named_modules():
-        if isinstance(layer, ConvNorm):
+        if isinstance(layer, ConvNorm) and f"{name}.conv.weight" in state:
             for norms in layer.norm.state_dict():
                 del state[f"{name}.norm.{norms}"]
             state[f"{name}.conv.weight"], state[f"{name}.conv.bias"] = layer.folded()

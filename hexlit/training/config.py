@@ -68,8 +68,9 @@ class OptimizerConfig(Settings, section="optimizer"):
             raise UsageError(
                 f"optimizer.momentum={self.momentum}: optimizer.name={self.name} takes none"
             )
-        if "lr" in self.arguments:
-            raise UsageError("optimizer.arguments.lr: optimizer.lr sets it")
+        for name in ("lr", "weight_decay"):
+            if name in self.arguments:
+                raise UsageError(f"optimizer.arguments.{name}: optimizer.{name} sets it")
         if self.name in OPTIMIZERS and (self.arguments or self.parameters != "all"):
             raise UsageError(
                 f"optimizer.arguments, optimizer.parameters: optimizer.name={self.name} takes none"
@@ -123,6 +124,10 @@ class TrainerConfig(Settings, section="trainer"):
         if self.fast_dev_run:
             self.max_epochs = 1
             self.limit_train_batches = self.limit_val_batches = 1
+        for name in ("limit_train_batches", "limit_val_batches"):
+            limit = getattr(self, name)
+            if limit is not None and limit > 1 and limit % 1:
+                raise UsageError(f"trainer.{name}={limit}: a whole number, or a share below 1")
         if self.max_time is not None and not re.fullmatch(
             r"(\d+:)?\d+:\d{1,2}:\d{1,2}", self.max_time
         ):

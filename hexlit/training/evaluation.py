@@ -278,6 +278,7 @@ class EarlyStopping(L.Callback):
         rare: Collection[str] = (),
         *,
         others_log: bool = False,
+        losses_compare: Callable[[], bool] = lambda: True,
     ) -> None:
         """Watch as `config` says; without its `patience` the run neither ends early nor changes its
         weights.
@@ -287,6 +288,8 @@ class EarlyStopping(L.Callback):
             best: the checkpoint of the best epoch.
             rare: see the attributes.
             others_log: see the attributes.
+            losses_compare: whether `train.*` of the epoch compares with that of others; else it
+                does not count.
         """
         self.monitor, self._mode, self._patience = (
             config.monitor,
@@ -299,6 +302,7 @@ class EarlyStopping(L.Callback):
         self._waited = 0
         self._file = best
         self.rare, self.others_log, self._warned = rare, others_log, False
+        self._losses_compare = losses_compare
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Stop a resumed run that had already ended early."""
@@ -318,6 +322,8 @@ class EarlyStopping(L.Callback):
         if self.monitor not in metrics:
             if self.best is None:
                 self._miss(sorted(map(str, metrics)), last=is_last(trainer))
+            return
+        if self.monitor.startswith("train.") and not self._losses_compare():
             return
         value, best = broadcast(float(metrics[self.monitor])), self.best  # all ranks must agree
         if not math.isnan(value) and (

@@ -52,6 +52,8 @@ def resumed_checkpoint(
     task.check_resume(saved, folder)
     # The values of the checkpoint would win: its optimizer and its schedule are taken over.
     now = {"optimizer": vars(config.optimizer), "trainer": {"ema_decay": config.trainer.ema_decay}}
+    if config.optimizer.lr_scaling != "none":
+        now["accelerator"] = {"train_batch": config.hardware.train_batch}
     check_same(
         folder, {name: values | saved.get("learning", {}) for name, values in now.items()}, now
     )

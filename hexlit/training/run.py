@@ -11,6 +11,7 @@ from typing import Any
 
 import lightning as L
 import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import LambdaCallback
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.profilers import (
@@ -22,6 +23,7 @@ from lightning.pytorch.profilers import (
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
+from hexlit.errors import UsageError
 from hexlit.files import write_json_atomic
 from hexlit.interruption import RESUME_HINT_PRINTED, is_interruption
 from hexlit.tracking.metric_names import MetricTable
@@ -156,7 +158,13 @@ class _Run:
             else task.rare
         )
         best = self.folder / CHECKPOINTS / BEST
-        self.stopping = EarlyStopping(config.trainer, best, rare, others_log=bool(config.callbacks))
+        self.stopping = EarlyStopping(
+            config.trainer,
+            best,
+            rare,
+            others_log=bool(config.callbacks),
+            losses_compare=task.losses_compare,
+        )
         self.cost = Cost(task, started, earlier)
         budgets = budgets_of(
             config.trainer, lambda: time.monotonic() - started, lambda: self.cost.flops
@@ -254,6 +262,8 @@ class _Run:
                 stop.add_note(RESUME_HINT_PRINTED)
                 self._track_files()
             raise
+        except MisconfigurationException as error:  # such as a share of batches that has none
+            raise UsageError(f"trainer: {' '.join(str(error).split())}") from error
         finally:
             task.close()
             leave_ranks()

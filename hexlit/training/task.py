@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 import lightning as L
 
+from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.metric_names import Metric
@@ -30,6 +31,10 @@ class RunSettings(Protocol):
     trainer: TrainerConfig
     logger: LoggerConfig
     callbacks: dict[str, Any]
+
+    @property
+    def hardware(self) -> AcceleratorConfig:
+        """The settings for the hardware, with the recipe's batch."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +144,10 @@ class Task(ABC):
     def callbacks(self) -> list[L.Callback]:
         """Callbacks that come right after the evaluation."""
         return []
+
+    def losses_compare(self) -> bool:
+        """Whether the losses of this epoch compare with those of the run's other epochs."""
+        return True
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         """Numbers of the data to log after every epoch, by prefix and name."""

@@ -187,6 +187,15 @@ MISTAKES = [
         "train trainer.max_epochs=3 data.replay_epochs=3",
         "data.replay_epochs=3: must be below trainer.max_epochs=3",
     ),
+    (
+        "train board=[3,4] trainer.max_epochs=18 data.replay_epochs=2",
+        "the 16 epochs before have no game on board=4",
+    ),
+    ("train trainer.limit_val_batches=2.5", "trainer.limit_val_batches=2.5: a whole number"),
+    (
+        "train optimizer.name=torch.optim.Adam +optimizer.arguments.weight_decay=1",
+        "optimizer.arguments.weight_decay: optimizer.weight_decay sets it",
+    ),
     ("train board=4 selfplay.smaller_boards=[4]", "selfplay.smaller_boards=["),
     ("train trainer.monitor=val.loss", "only data=games is validated"),
     ("train evaluation.every_epochs=0", "evaluation.every_epochs=0 measures no strength"),

@@ -1,5 +1,6 @@
 """Reduced precision beside float32, on a network that has learned which move to play."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from torch.nn import functional
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.precision import cpu_has_bf16
 from hexlit.accelerate.profile import build_profile
+from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import (
     LEAST_SAME_MOVES,
@@ -60,6 +62,12 @@ def test_float32_agrees_with_itself(trained: HexNet) -> None:
     assert found.same_move == 1
     assert found.policy_error < 1e-3
     assert found.largest_value_error < 1e-3
+
+
+def test_heads_of_training_take_no_part(trained: HexNet) -> None:
+    evaluator, further = evaluator_of(trained, "fp32"), deepcopy(trained)
+    further.heads["own"] = ConvNorm(16, 1, 1)
+    assert measure_agreement(further, evaluator, random_planes(9, SIZE)).same_move == 1
 
 
 @pytest.mark.skipif(not cpu_has_bf16(), reason="this cpu multiplies no bfloat16")

@@ -5,6 +5,7 @@ and the best epoch's weights come back, whole.
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lightning as L
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from hexlit.errors import UsageError
+from hexlit.training.config import TrainerConfig
 from hexlit.training.evaluation import EarlyStopping, EpochCheckpoints, EvaluationPhase
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
@@ -211,3 +213,15 @@ def test_the_checkpoints_of_a_best_epoch_are_one_file_and_of_another_two(tmp_pat
         assert best.samefile(last) == alike
         epochs = [torch.load(path, weights_only=True)["epoch"] for path in (best, last)]
         assert epochs == ([1, 1] if alike else [0, 1])
+
+
+def test_losses_that_do_not_compare_choose_no_epoch() -> None:
+    config = TrainerConfig(monitor="train.loss", monitor_mode="min", patience=1)
+    own = False, True, False, True
+    stopping = EarlyStopping(config, Path("best.ckpt"), losses_compare=iter(own).__next__)
+    for epoch, loss in enumerate((1.0, 3.0, 1.0, 2.0)):
+        trainer = SimpleNamespace(
+            callback_metrics={"train.loss": loss}, current_epoch=epoch, should_stop=False
+        )
+        stopping.on_train_epoch_end(trainer, None)  # type: ignore[arg-type]
+    assert (stopping.best_epoch, stopping.best, stopping.patience_exhausted) == (3, 2.0, False)

@@ -126,11 +126,19 @@ class HexTrainConfig(RunConfig):
         check_numbers("[0, inf)", **weights)
         if self.policy_weight == self.value_weight == 0:
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned")
+        if self.trainer.fast_dev_run:
+            self.data.replay_epochs, self.selfplay.smaller_boards = 0, []
         replays = self.data.replay_epochs
         epochs = self.trainer.max_epochs
         if replays >= epochs:
             raise UsageError(
                 f"data.replay_epochs={replays}: must be below trainer.max_epochs={epochs}"
+            )
+        own = (self.selfplay.board_of(epoch, self.board) for epoch in range(epochs - replays))
+        if replays and self.board not in own:
+            raise UsageError(
+                f"data.replay_epochs={replays}: the {epochs - replays} epochs before have no game on "
+                f"board={self.board}; set fewer, or more trainer.max_epochs"
             )
         boards = self.selfplay.smaller_boards
         if boards and (max(boards) >= self.board or self.data.mix_share):

@@ -114,7 +114,8 @@ class SelfPlayDataModule(HexDataModule):
         epoch = self.trainer.current_epoch
         last = self.trainer.max_epochs or math.inf
         if self.trainer.should_stop or epoch >= last:  # Lightning asks once more, and reads nothing
-            batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
+            window = max(self.windows.values(), key=len)
+            batches = window.epoch(batch=1, steps=1, seed=0, epoch=0)
             return DataLoader(EpochDataset(batches, self.ranks), batch_size=None)
         games_until = last - self.replay.replay_epochs
         if epoch < games_until:
@@ -227,6 +228,8 @@ class SelfPlayDataModule(HexDataModule):
             records = []
             if self.store is not None:
                 records = [record for record in self.store.records() if record.size == self.size]
+            # The games of several workers end in any order; learning must not depend on it.
+            records.sort(key=lambda record: record.game_id)
             self.windows[self.size] = ReplayWindow(
                 self.size, window.swap, math.inf, window.search_value_share, window.targets
             )

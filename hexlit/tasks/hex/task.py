@@ -218,6 +218,9 @@ class HexTask(ShownTask):
         self._is_due = is_due
         return [LambdaCallback(on_train_epoch_end=self._wait_for_kernels)]
 
+    def losses_compare(self) -> bool:
+        return self.data.size == self.config.board
+
     def _wait_for_kernels(self, trainer: L.Trainer, module: L.LightningModule) -> None:
         """Before an evaluation, wait for its kernels, as the phase `compiling`."""
         kernels = self._warmup.later
