@@ -233,22 +233,20 @@ def larger_boards() -> Lines:
         *prose(
             "One run on one core with AMX, next to other work, took 66 minutes, with "
             f"{power(nine['actor_macs'])} multiply-adds of self-play.",
-            "It was run to its last epoch, without the ratings of the recipe.",
-            "No opening of 9×9 is solved by the project, so the last network played `hexlit:large`:",
+            "No opening of 9×9 is solved by the project, so its last network played `hexlit:large`:",
         ),
         *commands(["recorded-hex9"]),
         *table(nine["columns"], nine["rows"], left=1),
         "## One network of several boards",
         "",
         *prose(
-            "Here 5×5, 6×6, 7×7 and 8×8 take turns to the end of the run.",
-            "Plain batch norm (`net.norm=batch`) learns with the statistics of one board at a time.",
-            "It plays with a mean over the latest boards, so its values have a wrong zero:",
+            "Here 5×5 to 8×8 take turns to the end.",
+            "Plain batch norm (`net.norm=batch`) learns with the statistics of one board at a time,",
+            "and plays with a mean over the latest, so its values have a wrong zero:",
             "by them the mover wins after 62 of the first stones of 8×8, where 32 win.",
-            "`net.norm=boards` keeps statistics for each board.",
+            "`net.norm=boards` keeps statistics for each board. On 8×8:",
         ),
         *commands(several[2:]),
-        *prose("On 8×8, with both:"),
         *table(("`net.norm`", *TRUTH), several_rows(), left=1),
         *sources([*measured, "hex7-1-truth", *several, "recorded-hex7", "recorded-hex9"]),
     ]

@@ -270,17 +270,9 @@ def sanity_flags(curves: Curves, comparable: str | None = None) -> set[str]:
 
 
 def _compared_loss(curves: Curves, split: str, comparable: str | None) -> Curve:
-    """The finite values of the loss `comparable` over the data `split`, else of the total; of a run
-    on several boards those on the largest.
-    """
+    """The finite values of the loss `comparable` over the data `split`, else of the total."""
     curve = curves.get(f"{split}.{comparable}") or curves.get(f"{split}.loss", {})
-    boards = curves.get("selfplay.board", {})
-    largest = max(boards.values(), default=0)
-    return {
-        epoch: value
-        for epoch, value in curve.items()
-        if math.isfinite(value) and boards.get(epoch, largest) == largest
-    }
+    return {epoch: value for epoch, value in curve.items() if math.isfinite(value)}
 
 
 def _stretches(values: Sequence[float]) -> NDArray[np.float64]:

@@ -55,13 +55,6 @@ def test_a_torn_last_line_is_left_out(torn: str, tmp_path: Path) -> None:
         ),
         (
             {
-                "train__loss": [1.0, 0.9, 3.0, 2.8, 2.6, 2.5],
-                "selfplay__board": [4, 4, 5, 5, 5, 5],
-            },
-            set(),
-        ),
-        (
-            {
                 "train__loss": [1.0, 1.01, 1.02, 1.0, 1.03, 1.02],
             },
             set(),
