@@ -18,9 +18,9 @@ them.
 DUPLICATES = ("symmetric", "keep")
 ENDINGS = ("connected", "resigned", "forfeited", "unfinished")
 
-SHOWN = ("size", "winner", "ending", "player", "event", "date", "opening")
+CHOICES = ("size", "winner", "ending", "player", "event", "date", "opening")
 ACTIONS_OF = {
-    **dict.fromkeys(SHOWN, ("export", "show", "stats")),
+    **dict.fromkeys(CHOICES, ("export", "show", "stats")),
     **dict.fromkeys(("game", "ply", "svg", "review"), ("show",)),
     **dict.fromkeys(("board", "count", "seed"), ("puzzles",)),
     "target": ("import", "export", "puzzles"),

@@ -337,9 +337,9 @@ class ExactSolver(Guarded):
                 self._limit(0)  # `stop` was called in between
 
             def search(first: int, _: int, works: list[Work] = works) -> Knowledge:
-                known = Knowledge(*prove(own, opp, works[first]))
+                state, phi, delta, cells, proof = prove(own, opp, works[first])
                 self._limit(0)
-                return known._replace(cells=np.uint64(known.cells), proof=np.uint64(known.proof))
+                return Knowledge(state, phi, delta, np.uint64(cells), np.uint64(proof))
 
             results = over_slices(search, len(works), len(works))
             self._stored += self.nodes - judged
